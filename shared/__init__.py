@@ -1,0 +1,82 @@
+"""What every notebook needs before its first line: capped threads, a quiet TensorFlow, seeds.
+
+Import this package before NumPy or a framework (every notebook does so in its first cell). Nothing heavy is imported here:
+a notebook on NumPy does not wait for PyTorch or TensorFlow.
+"""
+
+import contextlib
+import importlib.abc
+import importlib.machinery
+import os
+import random
+import sys
+
+# More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(_name, str(min(2, os.cpu_count() or 1)))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+@contextlib.contextmanager
+def _silent_stderr():
+    """Send file descriptor 2, which C++ code writes to, nowhere for a while."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+class _QuietTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import TensorFlow without the lines that its C++ code prints whatever TF_CPP_MIN_LOG_LEVEL says."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)  # needed once, and the search below must not find us again
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None:
+            self.loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        with _silent_stderr():
+            self.loader.exec_module(module)
+        module.__spec__.loader = module.__loader__ = self.loader
+
+
+if "tensorflow" not in sys.modules:
+    sys.meta_path.insert(0, _QuietTensorFlow())
+
+
+def set_seed(seed: int = 0) -> None:
+    """Seed Python, NumPy and each framework that has been imported, and ask PyTorch for repeatable operations.
+
+    Args:
+        seed: a whole number from 0 to 2**32 - 1.
+
+    Raises:
+        ValueError: if seed is outside that range.
+    """
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed={seed!r}: expected a whole number from 0 to 2**32 - 1")
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:
+        torch = sys.modules["torch"]
+        torch.manual_seed(seed)
+        # Indexing a parameter adds up its gradient in any order otherwise, and two runs differ in the last bits.
+        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(seed)
+
+
+set_seed()

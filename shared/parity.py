@@ -1,0 +1,283 @@
+"""Proof by numbers that two codes are the same function: outputs and gradients side by side, in float64.
+
+Every comparison uses random inputs and a random upstream gradient: with an upstream gradient of ones, softmax and LayerNorm have
+a gradient of zero, and a broken backward passes. What a report shows is a bound, because the digits below it differ from one
+processor to another; its rows hold the exact figures.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from shared.weights import as_numpy, get_weights, set_weights, slots
+
+
+class Row(NamedTuple):
+    """One comparison: equal to the last bit, equal within the tolerance, and the largest difference relative to the largest value."""
+
+    name: str
+    against: str
+    shape: tuple[int, ...]
+    exact: bool
+    close: bool
+    max_difference: float
+
+
+class Report:
+    """A table of comparisons that shows itself in a notebook; making one with a difference out of tolerance raises.
+
+    Args:
+        rows: the comparisons.
+        tolerances: what each thing compared against must keep: name -> largest difference allowed.
+
+    Raises:
+        AssertionError: if a row is not close; all such rows are listed with their differences.
+    """
+
+    def __init__(self, rows: list[Row], tolerances: dict[str, float]):
+        self.rows, self.tolerances = rows, tolerances
+        far = [f"{row.name} differs from {row.against} by {row.max_difference:.1e}" for row in rows if not row.close]
+        if far:
+            raise AssertionError("out of tolerance: " + "; ".join(far))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows with their exact figures, which differ from one processor to another."""
+        return pd.DataFrame(self.rows)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line a name, one column for each thing compared against, holding the bound that every row keeps."""
+        shapes = {row.name: row.shape for row in self.rows}
+        frame = pd.DataFrame({"shape": {name: str(shape) for name, shape in shapes.items()}})
+        for against, tolerance in self.tolerances.items():
+            kept = {
+                row.name: f"below {tolerance:.0e}".replace("e-0", "e-") for row in self.rows if row.against == against
+            }
+            frame[against] = pd.Series(kept).reindex(frame.index).fillna("")
+        return frame.rename_axis("difference of")
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
+
+    def __repr__(self) -> str:
+        return self.table.to_string()
+
+
+def difference(name: str, against: str, value: Any, reference: Any, tolerance: float) -> Row:
+    """Compare two arrays of any framework, relative to the largest value of the reference (at least 1)."""
+    value, reference = as_numpy(value), as_numpy(reference)
+    if value.shape != reference.shape:
+        raise AssertionError(f"{name} has shape {value.shape}, and {against} has {reference.shape}")
+    scale = max(1.0, np.abs(reference).max(initial=0.0))
+    largest = float(np.abs(value - reference).max(initial=0.0) / scale)
+    return Row(name, against, value.shape, bool(np.array_equal(value, reference)), largest <= tolerance, largest)
+
+
+def compare(values: dict[str, dict[str, Any]], tolerance: float = 1e-10) -> Report:
+    """Compare what several codes computed with what the first of them computed.
+
+    Args:
+        values: code -> {name: array}, every code with the same names; the first code is the reference.
+        tolerance: the largest difference allowed, relative to the largest value of the reference (at least 1).
+
+    Raises:
+        AssertionError: if a difference is out of tolerance, or a name is missing.
+    """
+    reference_name, *others = values
+    reference = values[reference_name]
+    for other in others:
+        if set(values[other]) != set(reference):
+            raise AssertionError(
+                f"{other} and {reference_name} compare different names: {sorted(set(values[other]) ^ set(reference))}"
+            )
+    rows = [
+        difference(name, other, values[other][name], reference[name], tolerance)
+        for name in reference
+        for other in others
+    ]
+    return Report(rows, dict.fromkeys(others, tolerance))
+
+
+def numerical_gradient(function: Callable[[], float], array: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    """The gradient of a function by central differences, an element at a time.
+
+    Args:
+        function: takes nothing, reads the array, and returns a number.
+        array: float64, any shape; changed in place and put back.
+        step: the distance to either side.
+
+    Returns:
+        the gradient, in the array's shape; its error is about step squared.
+
+    Raises:
+        TypeError: if the array is not float64: rounding in float32 drowns the difference.
+    """
+    if array.dtype != np.float64:
+        raise TypeError(f"array has dtype {array.dtype}: expected float64")
+    gradient = np.zeros_like(array)
+    for index in np.ndindex(array.shape):
+        kept = array[index]
+        array[index] = kept + step
+        above = function()
+        array[index] = kept - step
+        gradient[index] = (above - function()) / (2 * step)
+        array[index] = kept
+    return gradient
+
+
+def _run_numpy(
+    module: Any, inputs: dict[str, np.ndarray], upstream: Callable, arguments: dict
+) -> dict[str, np.ndarray]:
+    module.zero_grad()
+    output = module(*inputs.values(), **arguments)
+    input_gradients = module.backward(upstream(output))
+    if not isinstance(input_gradients, tuple):
+        input_gradients = (input_gradients,)
+    values = {"output": output}
+    values |= {
+        f"gradient of {name}": gradient
+        for (name, x), gradient in zip(inputs.items(), input_gradients)
+        if x.dtype.kind == "f"
+    }
+    return values | {f"gradient of {name}": gradient for name, gradient in module.gradients().items()}
+
+
+def _run_pytorch(
+    module: Any, inputs: dict[str, np.ndarray], upstream: Callable, arguments: dict
+) -> dict[str, np.ndarray]:
+    import torch
+
+    tensors = {name: torch.tensor(x, requires_grad=x.dtype.kind == "f") for name, x in inputs.items()}
+    module.zero_grad()
+    arguments = {
+        name: torch.tensor(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()
+    }
+    output = module(*tensors.values(), **arguments)
+    output.backward(torch.tensor(upstream(as_numpy(output))))
+    values = {"output": as_numpy(output)}
+    values |= {f"gradient of {name}": as_numpy(x.grad) for name, x in tensors.items() if x.requires_grad}
+    return values | {
+        f"gradient of {name}": slot.to_course(as_numpy(slot.parameter.grad)) for name, slot in slots(module).items()
+    }
+
+
+def _run_keras(
+    module: Any, inputs: dict[str, np.ndarray], upstream: Callable, arguments: dict
+) -> dict[str, np.ndarray]:
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            f"KERAS_BACKEND={keras.backend.backend()}: parity in float64 is shown with tensorflow; the others compute partly in float32"
+        )
+    import tensorflow as tf
+
+    tensors = {name: tf.convert_to_tensor(x) for name, x in inputs.items()}
+    floats = {name: x for name, x in tensors.items() if x.dtype.is_floating}
+    places = slots(module)
+    with tf.GradientTape() as tape:
+        tape.watch(list(floats.values()))
+        output = module(*tensors.values(), **arguments)
+    sources = {f"gradient of {name}": x for name, x in floats.items()}
+    sources |= {f"gradient of {name}": slot.parameter.value for name, slot in places.items()}
+    gradients = tape.gradient(output, sources, output_gradients=tf.convert_to_tensor(upstream(as_numpy(output))))
+    gradients = {name: np.array(tf.convert_to_tensor(gradient)) for name, gradient in gradients.items()}
+    for name, slot in places.items():
+        gradients[f"gradient of {name}"] = slot.to_course(gradients[f"gradient of {name}"])
+    return {"output": as_numpy(output), **gradients}
+
+
+def _random_upstream(seed: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda output: np.random.default_rng(seed).normal(size=output.shape).astype(output.dtype)
+
+
+def compare_modules(
+    numpy: Any,
+    pytorch: Any,
+    keras: Any,
+    inputs: dict[str, np.ndarray],
+    tolerance: float = 1e-10,
+    seed: int = 0,
+    **arguments: Any,
+) -> Report:
+    """Give three twins the NumPy module's weights, the same inputs and the same upstream gradient; compare outputs and all gradients.
+
+    Args:
+        numpy, pytorch, keras: the twins, in float64; the Keras one must compute in float64 too (`keras.config.set_floatx("float64")`).
+        inputs: name -> array, in the order of the call; float64 arrays get a gradient, whole numbers (tokens) do not.
+        tolerance: the largest difference allowed, relative to the largest value of NumPy's (at least 1).
+        seed: of the random upstream gradient.
+        arguments: further arguments of the call, such as mask; arrays become each framework's own.
+
+    Raises:
+        AssertionError: if anything is out of tolerance.
+        ValueError: if the weights of the three do not have the same names and shapes.
+    """
+    pytorch.double()
+    if not keras.built:
+        keras(*inputs.values(), **arguments)
+    weights = get_weights(numpy)
+    set_weights(pytorch, weights)
+    set_weights(keras, weights)
+    upstream = _random_upstream(seed)
+    return compare(
+        {
+            "NumPy": _run_numpy(numpy, inputs, upstream, arguments),
+            "PyTorch": _run_pytorch(pytorch, inputs, upstream, arguments),
+            "Keras": _run_keras(keras, inputs, upstream, arguments),
+        },
+        tolerance,
+    )
+
+
+def check_backward(
+    module: Any,
+    pytorch: Any,
+    inputs: dict[str, np.ndarray],
+    closed_forms: dict | None = None,
+    seed: int = 0,
+    **arguments: Any,
+) -> Report:
+    """Check a hand-written backward three ways: finite differences, PyTorch's autograd, and closed forms where there are any.
+
+    Args:
+        module: a module of `shared.numpy` in float64.
+        pytorch: its PyTorch twin (or anything of PyTorch's with the same weights); gets the module's weights.
+        inputs: name -> array, in the order of the call.
+        closed_forms: name of a gradient -> function of the upstream gradient that returns it.
+        seed: of the random upstream gradient.
+        arguments: further arguments of the call, such as mask.
+
+    Raises:
+        AssertionError: if one of the answers differs.
+    """
+    pytorch.double()
+    set_weights(pytorch, get_weights(module))
+    upstream = _random_upstream(seed)
+    ours = _run_numpy(module, inputs, upstream, arguments)
+    theirs = _run_pytorch(pytorch, inputs, upstream, arguments)
+    grad_output = upstream(ours["output"])
+
+    def objective() -> float:
+        return float((module(*inputs.values(), **arguments) * grad_output).sum())
+
+    arrays = {name: x for name, x in inputs.items() if x.dtype.kind == "f"} | module.parameters()
+    tolerances = {"finite differences": 1e-7, "PyTorch's autograd": 1e-10} | (
+        {"closed form": 1e-10} if closed_forms else {}
+    )
+    rows = []
+    for name, array in arrays.items():
+        gradient = ours[f"gradient of {name}"]
+        answers = {
+            "finite differences": numerical_gradient(objective, array),
+            "PyTorch's autograd": theirs[f"gradient of {name}"],
+        }
+        if closed_forms and name in closed_forms:
+            answers["closed form"] = closed_forms[name](grad_output)
+        rows += [
+            difference(f"gradient of {name}", against, gradient, answer, tolerances[against])
+            for against, answer in answers.items()
+        ]
+    return Report(rows, tolerances)

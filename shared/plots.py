@@ -1,0 +1,327 @@
+"""The course's plots: one look, alt text for each, and one colour per framework everywhere.
+
+Every function returns a picture that a notebook shows and stores with its alt text. The style stays inside: nothing global changes.
+"""
+
+import io
+import itertools
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from IPython.display import Image
+from matplotlib.figure import Figure
+
+from shared.checks import check_positive
+
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+COLOURS = {"NumPy": "#0072b2", "PyTorch": "#d55e00", "Keras": "#009e73"}
+OTHER_COLOURS = ("#cc79a7", "#56b4e9", "#e69f00", "#000000")
+INK, DPI = "#1f2328", 192
+# "default" first: a reader's own style sheet, dark perhaps, does not leak in.
+_styled = plt.style.context(
+    [
+        "default",
+        {
+            "figure.facecolor": "white",
+            "figure.constrained_layout.use": True,
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 11,
+            **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+        },
+    ]
+)
+
+
+def show(figure: Figure, alt: str) -> Image:
+    """Turn a matplotlib figure into a picture with alt text, and close the figure.
+
+    Args:
+        figure: any figure, from pyplot or not; it is drawn on white, at twice the pixels of its width on the page.
+        alt: what the plot shows, in one or two sentences.
+
+    Returns:
+        A PNG that a notebook shows when it is a cell's last line; the same figure gives the same bytes.
+
+    Raises:
+        TypeError: if figure is not a figure, or alt is not text.
+        ValueError: if alt is empty.
+    """
+    if not isinstance(figure, Figure):
+        raise TypeError(f"figure={figure!r}: expected a matplotlib Figure, got {type(figure).__name__}")
+    if not isinstance(alt, str):
+        raise TypeError(f"alt={alt!r}: expected text, got {type(alt).__name__}")
+    if not alt.strip():
+        raise ValueError(f"alt={alt!r}: expected a sentence that says what the plot shows")
+    file = io.BytesIO()
+    # The name of the software holds its version, and would change the bytes with it.
+    figure.savefig(
+        file,
+        format="png",
+        dpi=DPI,
+        facecolor="white",
+        transparent=False,
+        bbox_inches="tight",
+        metadata={"Software": None},
+    )
+    plt.close(figure)  # a notebook would show a figure of pyplot's again at the end of the cell
+    png = file.getvalue()
+    width = int.from_bytes(png[16:20], "big")  # the first field of a PNG's header
+    return Image(data=png, format="png", width=width // 2, alt=alt)
+
+
+def _numbers(name: str, values, *dimensions: int) -> np.ndarray:
+    """The values as an array, checked: numbers, finite, not empty, with an allowed number of dimensions."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {array.dtype}: expected real numbers")
+    if array.ndim not in dimensions or not array.size:
+        raise ValueError(
+            f"{name} has shape {array.shape}: expected {' or '.join(map(str, dimensions))} dimensions, none of them empty"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds {array[~np.isfinite(array)][0]}: expected finite numbers")
+    return array
+
+
+def _not_empty(name: str, values: Mapping) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name}={values!r}: expected a dict, got {type(values).__name__}")
+    if not values:
+        raise ValueError(f"{name}={values!r}: expected at least one entry")
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    """A colour for each name: the framework's if the name begins with one, the next of the others if not."""
+    others = itertools.cycle(OTHER_COLOURS)
+    return [
+        next((colour for framework, colour in COLOURS.items() if name.startswith(framework)), None) or next(others)
+        for name in names
+    ]
+
+
+@_styled
+def attention_map(
+    weights: np.ndarray, query_labels: Sequence[str], key_labels: Sequence[str], alt: str, title: str = ""
+) -> Image:
+    """Draw attention weights: a row for each query, a column for each key, a panel for each head.
+
+    Args:
+        weights: (length_q, length_k) or (heads, length_q, length_k), from 0 to 1.
+        query_labels: length_q tokens, or a text of as many letters.
+        key_labels: length_k tokens, in the same way.
+        alt: what the plot shows, in one or two sentences.
+        title: a title above the panels.
+
+    Returns:
+        The picture, with its alt text.
+
+    Raises:
+        TypeError: if weights are not real numbers.
+        ValueError: if weights have another shape, are not finite or not in [0, 1], or a list of labels has another length.
+    """
+    weights = _numbers("weights", weights, 2, 3)
+    query_labels, key_labels = list(map(str, query_labels)), list(map(str, key_labels))
+    for name, labels, length in (
+        ("query_labels", query_labels, weights.shape[-2]),
+        ("key_labels", key_labels, weights.shape[-1]),
+    ):
+        if len(labels) != length:
+            raise ValueError(
+                f"{name} has {len(labels)} labels: expected {length}, as many as weights of shape {weights.shape} have"
+            )
+    if weights.min() < 0 or weights.max() > 1 + 1e-6:
+        raise ValueError(f"weights are from {weights.min():.3g} to {weights.max():.3g}: expected weights in [0, 1]")
+    heads = weights.reshape(-1, *weights.shape[-2:])
+    rows = -(-len(heads) // 4)
+    columns = -(-len(heads) // rows)
+    side = 4.2 if columns == 1 else 6.6 / columns
+    figure = Figure(
+        figsize=(side * columns + 0.8, rows * (0.4 + side * min(2, max(0.4, heads.shape[1] / heads.shape[2]))))
+    )
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+    for head, panel in itertools.zip_longest(range(len(heads)), panels):
+        if head is None:
+            panel.set_visible(False)
+            continue
+        image = panel.imshow(heads[head], cmap="Blues", vmin=0, vmax=weights.max() or 1, aspect="auto")
+        panel.spines[:].set_visible(True)
+        if len(heads) > 1:
+            panel.set_title(f"head {head}")
+        panel.tick_params(length=0, labelsize=9)
+        panel.tick_params(labelbottom=head + columns >= len(heads))  # the lowest panel of its column
+        if max(map(len, key_labels)) > 2:
+            panel.tick_params(axis="x", labelrotation=90)
+    # Room for about 7 labels an inch: of a long sequence every second or third token is named. The panels share their ticks.
+    for axis, labels in ((figure.axes[0].xaxis, key_labels), (figure.axes[0].yaxis, query_labels)):
+        step = -(-len(labels) // int(7 * side))
+        axis.set_ticks(range(0, len(labels), step), labels[::step])
+    figure.supxlabel("key (token)", fontsize=10)
+    figure.supylabel("query (token)", fontsize=10)
+    figure.suptitle(title, fontsize=11)
+    figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.9)
+    return show(figure, alt)
+
+
+@_styled
+def loss_curves(
+    curves: Mapping[str, np.ndarray],
+    bounds: Mapping[str, float],
+    alt: str,
+    title: str = "",
+    window: int = 11,
+    x_label: str = "training step",
+    y_label: str = "cross-entropy (nats per site)",
+    y_max: float | None = None,
+) -> Image:
+    """Draw the losses of training runs, lightly smoothed, and the bounds that no model, or no model of a kind, can pass.
+
+    Args:
+        curves: name: (steps,) losses; the first is drawn widest, so that curves that lie on one another are all seen.
+        bounds: name: value, each a dashed line with its name at its end; may be empty.
+        alt: what the plot shows, in one or two sentences.
+        title: a title above the plot.
+        window: each point is the mean over this many steps around it; the legend says so. 1 draws the losses as they are.
+        x_label, y_label: what is on the axes, with its unit.
+        y_max: the top of the plot, to look closer at the end of a run; None shows all.
+
+    Returns:
+        The picture, with its alt text.
+
+    Raises:
+        TypeError: if curves or bounds are not dicts of real numbers, or window is not a whole number.
+        ValueError: if there is no curve, a loss or bound is not finite, a curve is not one-dimensional, window is below 1, or y_max is below all that is drawn.
+    """
+    check_positive(window=window)
+    _not_empty("curves", curves)
+    if not isinstance(bounds, Mapping):
+        raise TypeError(f"bounds={bounds!r}: expected a dict, got {type(bounds).__name__}")
+    curves = {name: _numbers(f"curves[{name!r}]", curve, 1) for name, curve in curves.items()}
+    bounds = {name: float(_numbers(f"bounds[{name!r}]", value, 0)) for name, value in bounds.items()}
+    figure = Figure(figsize=(7, 3.8))
+    axes = figure.subplots()
+    lines = itertools.chain([(7, "-"), (4, "-"), (2, (0, (3, 2)))], itertools.repeat((1.4, "-")))
+    for (name, curve), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), lines):
+        total, count = (np.convolve(values, np.ones(window), "full") for values in (curve, np.ones(len(curve))))
+        middle = slice((window - 1) // 2, (window - 1) // 2 + len(curve))
+        axes.plot(
+            np.arange(1, len(curve) + 1),
+            (total / count)[middle],
+            color=colour,
+            label=name,
+            linewidth=width,
+            linestyle=dashes,
+        )
+    place = -np.inf
+    for value in sorted(set(bounds.values())):
+        axes.axhline(value, color=INK, linestyle="--", linewidth=1)
+    low, high = axes.get_ylim()
+    high = high if y_max is None else float(_numbers("y_max", y_max, 0))
+    if high <= low:
+        raise ValueError(f"y_max={y_max}: expected more than {low:.3g}, the lowest value drawn")
+    for value in sorted(set(bounds.values())):
+        # Equal bounds share a label, and close ones keep a line's distance.
+        name = " = ".join(name for name, bound in bounds.items() if bound == value)
+        place = max(value, place + 0.06 * (high - low))
+        axes.annotate(
+            name,
+            (1, place),
+            (4, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            annotation_clip=False,
+        )
+    axes.set(xlabel=x_label, ylabel=y_label, title=title, ylim=(low, high))
+    axes.margins(x=0.01)
+    axes.legend(frameon=False, title=f"mean of {window} steps" if window > 1 else None)
+    return show(figure, alt)
+
+
+@_styled
+def heatmap(
+    matrix: np.ndarray, x_label: str, y_label: str, alt: str, title: str = "", value_label: str = "value"
+) -> Image:
+    """Draw a matrix of numbers on a diverging scale with 0 in its middle: red above, blue below.
+
+    Args:
+        matrix: (rows, columns).
+        x_label: what the columns are, with a unit.
+        y_label: what the rows are, with a unit.
+        alt: what the plot shows, in one or two sentences.
+        title: a title above the plot.
+        value_label: what the numbers are, beside the colour bar.
+
+    Returns:
+        The picture, with its alt text.
+
+    Raises:
+        TypeError: if matrix does not hold real numbers.
+        ValueError: if matrix has another shape or is not finite.
+    """
+    matrix = _numbers("matrix", matrix, 2)
+    limit = np.abs(matrix).max() or 1
+    figure = Figure(figsize=(7, 3.8))
+    axes = figure.subplots()
+    image = axes.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    axes.spines[:].set_visible(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
+    figure.colorbar(image, label=value_label)
+    return show(figure, alt)
+
+
+@_styled
+def bars(
+    values: Mapping[str, Mapping[str, float]], y_label: str, alt: str, title: str = "", x_label: str = ""
+) -> Image:
+    """Draw groups of bars side by side, one bar for each name, such as the time of each framework.
+
+    Args:
+        values: group: name: number, with the same names in every group.
+        y_label: what the numbers are, with their unit.
+        alt: what the plot shows, in one or two sentences.
+        title: a title above the plot.
+        x_label: what the groups are; they are named below their bars.
+
+    Returns:
+        The picture, with its alt text.
+
+    Raises:
+        TypeError: if values are not dicts of real numbers.
+        ValueError: if values or a group is empty, groups have different names, or a number is not finite.
+    """
+    _not_empty("values", values)
+    for group, numbers in values.items():
+        _not_empty(f"values[{group!r}]", numbers)
+    names = list(next(iter(values.values())))
+    for group, numbers in values.items():
+        if set(numbers) != set(names):
+            raise ValueError(
+                f"values[{group!r}] has the names {sorted(numbers)}: expected {sorted(names)}, as in the first group"
+            )
+    figure = Figure(figsize=(7, 3.4))
+    axes = figure.subplots()
+    width = 0.8 / len(names)
+    for number, (name, colour) in enumerate(zip(names, _colours(names))):
+        heights = [
+            float(_numbers(f"values[{group!r}][{name!r}]", numbers[name], 0)) for group, numbers in values.items()
+        ]
+        drawn = axes.bar(
+            np.arange(len(values)) + (number - (len(names) - 1) / 2) * width,
+            heights,
+            0.92 * width,
+            color=colour,
+            label=name,
+        )
+        axes.bar_label(drawn, fmt="{:.3g}", padding=2, fontsize=9)
+    axes.set_xticks(range(len(values)), list(values))
+    axes.tick_params(axis="x", length=0)
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.set_title(title, pad=24)  # above the legend
+    axes.margins(y=0.12)
+    axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    return show(figure, alt)

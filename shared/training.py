@@ -1,0 +1,208 @@
+"""What training needs alike in the three tracks: checks of its arguments, and the checkpoint file.
+
+A checkpoint is a safetensors file: the weights under `model/`, Adam's moments under `first_moment/` and `second_moment/`, each by
+the course's name and in its layout, and as metadata the number of steps taken and the state of the random numbers behind dropout.
+"""
+
+import math
+import numbers
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shared.checks import check_positive, check_rate, known_values
+from shared.weights import get_weights, load_arrays, match, save_arrays
+
+GROUPS = ("model", "first_moment", "second_moment")
+
+
+def check_number(low: float, above: bool = False, **values: float) -> None:
+    """Raise unless every value is a finite number of at least low, or above low.
+
+    Raises:
+        TypeError: if a value is not a number.
+        ValueError: if a value is too small or not finite.
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{name}={value!r}: expected a number, got {type(value).__name__}")
+        if not (low <= value < math.inf) or (above and value == low):
+            raise ValueError(f"{name}={value}: expected a finite number {'above' if above else 'of at least'} {low}")
+
+
+def _check_ignored(ignore_index: int) -> None:
+    if isinstance(ignore_index, bool) or not isinstance(ignore_index, numbers.Integral):
+        raise TypeError(f"ignore_index={ignore_index!r}: expected a whole number, got {type(ignore_index).__name__}")
+
+
+def check_cross_entropy(logits: Any, targets: Any, label_smoothing: float, ignore_index: int) -> None:
+    """Raise unless logits and targets, of any framework, belong together and at least one target is kept.
+
+    Args:
+        logits: (..., classes) floats.
+        targets: (...) whole numbers. A traced tensor has no values yet: its shape and dtype are checked, its values are not.
+        label_smoothing: in [0, 1).
+        ignore_index: the target that does not count.
+
+    Raises:
+        TypeError: if logits are no array of floats, targets no array of whole numbers, or another argument has a wrong type.
+        ValueError: if the shapes do not belong together, a target is outside the classes, or none is kept.
+    """
+    check_rate(label_smoothing=label_smoothing)
+    _check_ignored(ignore_index)
+    for name, array, kind in (("logits", logits, "float"), ("targets", targets, "int")):
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{name} is a {type(array).__name__}: expected an array")
+        if kind not in str(array.dtype):
+            raise TypeError(
+                f"{name} has dtype {array.dtype}: expected {'floating-point' if kind == 'float' else 'whole'} numbers"
+            )
+    shape, expected = tuple(targets.shape), tuple(logits.shape)[:-1]
+    if (
+        not len(logits.shape)
+        or len(shape) != len(expected)
+        or any(None not in (a, b) and a != b for a, b in zip(shape, expected))
+    ):
+        raise ValueError(
+            f"targets have shape {shape}, logits {tuple(logits.shape)}: expected one target for each row of logits"
+        )
+    values = known_values(targets)
+    if values is None:
+        return
+    kept = values[values != ignore_index]
+    classes = logits.shape[-1]
+    wrong = kept[(kept < 0) | (kept >= classes)]
+    if wrong.size:
+        raise ValueError(f"target {wrong[0]} is outside the {classes} classes, and is not ignore_index={ignore_index}")
+    if not kept.size:
+        raise ValueError(
+            f"all {values.size} targets are ignore_index={ignore_index}: expected at least one to take the mean over"
+        )
+
+
+def check_schedule(peak: float, warmup_steps: int, total_steps: int) -> None:
+    """Raise unless the arguments of a warm-up schedule make sense together."""
+    check_number(0, peak=peak)
+    check_positive(warmup_steps=warmup_steps, total_steps=total_steps)
+    if warmup_steps >= total_steps:
+        raise ValueError(f"warmup_steps={warmup_steps}: expected fewer than total_steps={total_steps}")
+
+
+def check_adam(
+    learning_rate: Any, beta_1: float, beta_2: float, epsilon: float, weight_decay: float, clip_norm: float | None
+) -> None:
+    """Raise unless the arguments of Adam are of the right type and in range."""
+    if not callable(learning_rate):
+        check_number(0, learning_rate=learning_rate)
+    check_rate(beta_1=beta_1, beta_2=beta_2)
+    check_number(0, above=True, epsilon=epsilon)
+    check_number(0, weight_decay=weight_decay)
+    if clip_norm is not None:
+        check_number(0, above=True, clip_norm=clip_norm)
+
+
+def rate_at(learning_rate: Any, step: int) -> float:
+    """The learning rate of a step, from a number or a schedule, as a checked Python float."""
+    rate = float(learning_rate(step)) if callable(learning_rate) else learning_rate
+    check_number(0, learning_rate=rate)
+    return float(rate)
+
+
+def check_train(
+    optimizer: Any,
+    kind: type,
+    batch_at: Callable,
+    num_steps: int,
+    label_smoothing: float,
+    ignore_index: int,
+    progress: bool,
+    checkpoint: str | os.PathLike | None,
+    checkpoint_every: int,
+) -> None:
+    """Raise unless the arguments of `train` make sense together, before anything is computed that could be lost.
+
+    Args:
+        optimizer: should be an instance of kind.
+        kind: the Adam of the track.
+        The others are as for `train`.
+
+    Raises:
+        TypeError: if an argument has a wrong type.
+        ValueError: if a value is out of range, the optimizer is past num_steps, or the folder of the checkpoint does not exist.
+    """
+    if not isinstance(optimizer, kind):
+        raise TypeError(f"optimizer is a {type(optimizer).__name__}: expected the Adam of this chapter")
+    if not callable(batch_at):
+        raise TypeError(f"batch_at={batch_at!r}: expected a function of the step that returns (inputs, targets)")
+    check_positive(num_steps=num_steps, checkpoint_every=checkpoint_every)
+    if optimizer.steps > num_steps:
+        raise ValueError(f"num_steps={num_steps}: the optimizer has already taken {optimizer.steps} steps")
+    check_rate(label_smoothing=label_smoothing)
+    _check_ignored(ignore_index)
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress={progress!r}: expected True or False, got {type(progress).__name__}")
+    if checkpoint is not None and not Path(checkpoint).parent.is_dir():
+        raise ValueError(f"checkpoint={os.fspath(checkpoint)!r}: its folder does not exist")
+
+
+def check_batch(batch: Any, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """The two arrays of a batch; raise TypeError if it is anything else."""
+    if not isinstance(batch, tuple) or len(batch) != 2 or not all(isinstance(part, np.ndarray) for part in batch):
+        raise TypeError(
+            f"batch_at({step}) returned a {type(batch).__name__}: expected a tuple of two NumPy arrays, (inputs, targets)"
+        )
+    return batch
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint file holds; the moments are empty if they were not asked for."""
+
+    weights: dict[str, np.ndarray]
+    first_moment: dict[str, np.ndarray]
+    second_moment: dict[str, np.ndarray]
+    steps: int
+    random_states: dict[str, Any]
+
+
+def write_checkpoint(path: str | os.PathLike, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint file: whole or not at all.
+
+    Args:
+        path: the file; one that exists is replaced when the new one is complete.
+        checkpoint: arrays by the course's names and in its layout; random_states: track -> anything that JSON can say.
+    """
+    arrays = {f"{group}/{name}": array for group, part in zip(GROUPS, checkpoint) for name, array in part.items()}
+    save_arrays(arrays, path, {"steps": checkpoint.steps, "random_states": checkpoint.random_states})
+
+
+def read_checkpoint(path: str | os.PathLike, model: Any, moments: bool) -> Checkpoint:
+    """Read a checkpoint file that any track wrote, and check all of it against a model; change nothing.
+
+    Args:
+        path: the file.
+        model: a module of any track, as for `shared.weights.slots`.
+        moments: whether the moments are wanted, and checked, too.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is truncated, no checkpoint, or does not fit the model.
+    """
+    arrays, metadata = load_arrays(path)
+    name = Path(path).name
+    steps, random_states = (
+        metadata.get(key) if isinstance(metadata, dict) else None for key in ("steps", "random_states")
+    )
+    if not isinstance(steps, int) or steps < 0 or not isinstance(random_states, dict):
+        raise ValueError(f"{name} is no checkpoint: expected the number of steps and the random states in its metadata")
+    groups = GROUPS if moments else GROUPS[:1]
+    wanted = {key: array for key, array in arrays.items() if moments or not key.startswith(GROUPS[1:])}
+    shapes = {weight: array.shape for weight, array in get_weights(model).items()}
+    match({f"{group}/{weight}": shape for group in groups for weight, shape in shapes.items()}, wanted, name)
+    for key, array in wanted.items():
+        if array.dtype.kind != "f":
+            raise ValueError(f"{name}: {key} has dtype {array.dtype}, expected floating-point numbers")
+    parts = [{weight: wanted[f"{group}/{weight}"] for weight in shapes if group in groups} for group in GROUPS]
+    return Checkpoint(*parts, steps, random_states)

@@ -1,0 +1,249 @@
+"""One naming and one layout of weights for the three frameworks: copy, save and load.
+
+A weight's name is its path through the model's attributes, such as `blocks.0.attention.query.kernel`; a kernel's layout is
+(in, out). `get_weights` and `set_weights` translate to and from what each framework stores, so a model trained in one framework
+predicts in another. On disk the weights are a safetensors file, which holds arrays and text and can run no code.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+
+class Slot(NamedTuple):
+    """One weight of a model: where its framework keeps it, and how it looks in the course's layout."""
+
+    parameter: Any  # a NumPy track Parameter, a torch.nn.Parameter or a keras.Variable
+    to_course: Callable[[np.ndarray], np.ndarray] = np.asarray
+    from_course: Callable[[np.ndarray], np.ndarray] = np.asarray
+
+
+def slots(model: Any) -> dict[str, Slot]:
+    """Every trainable weight of a module of any track, by its name in the course.
+
+    Args:
+        model: a module of `shared.numpy`, a `torch.nn.Module`, or a built `keras.layers.Layer`.
+
+    Raises:
+        TypeError: if the model belongs to none of the three.
+        ValueError: if a Keras layer has no weights yet because it was never called.
+    """
+    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
+        return dict(_pytorch_slots(model))
+    if "keras" in sys.modules and isinstance(model, sys.modules["keras"].layers.Layer):
+        if not model.built:
+            raise ValueError(
+                f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
+            )
+        return dict(_keras_slots(model, ""))
+    if hasattr(model, "named_parameters"):
+        return {name: Slot(parameter) for name, parameter in model.named_parameters()}
+    raise TypeError(
+        f"model is a {type(model).__name__}: expected a module of shared.numpy, a torch.nn.Module or a keras Layer"
+    )
+
+
+def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
+    nn = sys.modules["torch"].nn
+    names = {
+        nn.Linear: {"weight": "kernel"},
+        nn.LayerNorm: {"weight": "gamma", "bias": "beta"},
+        nn.Embedding: {"weight": "embeddings"},
+    }
+    for path, module in model.named_modules():
+        renamed = next((new for kind, new in names.items() if isinstance(module, kind)), {})
+        for name, parameter in module.named_parameters(recurse=False):
+            course_name = ".".join(filter(None, (path, renamed.get(name, name))))
+            # torch keeps a Linear's weight as (out, in).
+            yield (
+                course_name,
+                Slot(parameter, np.transpose, np.transpose)
+                if isinstance(module, nn.Linear) and name == "weight"
+                else Slot(parameter),
+            )
+
+
+def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
+    keras = sys.modules["keras"]
+    own = {
+        keras.layers.Dense: ("kernel", "bias"),
+        keras.layers.LayerNormalization: ("gamma", "beta"),
+        keras.layers.Embedding: ("embeddings",),
+    }
+    if isinstance(layer, keras.layers.MultiHeadAttention):
+        yield from _keras_attention_slots(layer, path)
+        return
+    for kind, names in own.items():
+        if isinstance(layer, kind):
+            yield from ((path + name, Slot(getattr(layer, name))) for name in names if getattr(layer, name) is not None)
+            return
+    if isinstance(layer, (keras.Sequential, keras.Model)) and type(layer).__module__.startswith("keras."):
+        children = {
+            child.name: child for child in layer.layers
+        }  # built by Sequential or the functional API: no attributes to name them by
+    else:
+        children = {name: value for name, value in vars(layer).items() if not name.startswith("_")}
+    for name, child in children.items():
+        for key, item in (
+            {f"{name}.{i}": each for i, each in enumerate(child)}.items()
+            if isinstance(child, (list, tuple))
+            else ((name, child),)
+        ):
+            if isinstance(item, keras.Variable) and item.trainable:
+                yield path + key, Slot(item)
+            elif isinstance(item, keras.layers.MultiHeadAttention):
+                yield from _keras_slots(
+                    item, path
+                )  # the course's layer is a thin shell around this one: one step of the path, not two
+            elif isinstance(item, keras.layers.Layer):
+                yield from _keras_slots(item, f"{path}{key}.")
+
+
+def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
+    """Keras keeps query, key and value kernels as (d_model, heads, head_dim), the output kernel as (heads, head_dim, d_model)."""
+    for name in ("query", "key", "value", "output"):
+        dense = getattr(layer, f"_{name}_dense")
+        for kind, parameter in (("kernel", dense.kernel), ("bias", dense.bias)):
+            shape = tuple(parameter.shape)
+            if kind == "bias":
+                course_shape = (int(np.prod(shape)),)
+            else:
+                course_shape = (shape[0] * shape[1], shape[2]) if name == "output" else (shape[0], shape[1] * shape[2])
+
+            def to_course(value: np.ndarray, course_shape=course_shape) -> np.ndarray:
+                return value.reshape(course_shape)
+
+            def from_course(value: np.ndarray, shape=shape) -> np.ndarray:
+                return value.reshape(shape)
+
+            yield f"{path}{name}.{kind}", Slot(parameter, to_course, from_course)
+
+
+def as_numpy(tensor: Any) -> np.ndarray:
+    """A NumPy copy of a tensor, variable or parameter of any track, wherever it lives."""
+    if "torch" in sys.modules and isinstance(tensor, sys.modules["torch"].Tensor):
+        return tensor.detach().cpu().numpy().copy()
+    if "keras" in sys.modules and (
+        isinstance(tensor, sys.modules["keras"].Variable) or sys.modules["keras"].ops.is_tensor(tensor)
+    ):
+        return np.array(sys.modules["keras"].ops.convert_to_numpy(tensor))
+    return np.array(getattr(tensor, "value", tensor))  # a Parameter of the NumPy track keeps its array in `value`
+
+
+def assign(parameter: Any, value: np.ndarray) -> None:
+    """Write an array into a parameter of any framework, in place, in the parameter's own dtype and on its own device."""
+    if "torch" in sys.modules and isinstance(parameter, sys.modules["torch"].Tensor):
+        with sys.modules["torch"].no_grad():
+            parameter.copy_(sys.modules["torch"].from_numpy(np.array(value)))
+    elif "keras" in sys.modules and isinstance(parameter, sys.modules["keras"].Variable):
+        parameter.assign(value)
+    else:
+        parameter.value[...] = value
+
+
+def get_weights(model: Any) -> dict[str, np.ndarray]:
+    """Copy every trainable weight out of a module of any track.
+
+    Args:
+        model: as for `slots`.
+
+    Returns:
+        name -> array in the course's layout and the model's dtype.
+    """
+    return {name: np.ascontiguousarray(slot.to_course(as_numpy(slot.parameter))) for name, slot in slots(model).items()}
+
+
+def match(expected: dict[str, tuple[int, ...]], given: dict[str, np.ndarray], what: str = "weights") -> None:
+    """Raise one ValueError that lists every missing, unexpected and mis-shaped entry of a mapping of arrays."""
+    wrong = [f"missing: {name}" for name in expected if name not in given]
+    wrong += [f"unexpected: {name}" for name in given if name not in expected]
+    wrong += [
+        f"{name} has shape {np.shape(given[name])}, expected {shape}"
+        for name, shape in expected.items()
+        if name in given and np.shape(given[name]) != shape
+    ]
+    if wrong:
+        raise ValueError(f"{what} do not fit the model: {'; '.join(wrong)}")
+
+
+def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
+    """Copy weights, from a module of any track, into a module of any track.
+
+    Args:
+        model: as for `slots`; each weight keeps its dtype and device.
+        weights: name -> array in the course's layout, as `get_weights` gives them.
+
+    Raises:
+        ValueError: if an entry is missing, unexpected or mis-shaped; all of them are listed, and the model is unchanged.
+    """
+    places = slots(model)
+    match({name: array.shape for name, array in get_weights(model).items()}, weights)
+    for name, slot in places.items():
+        assign(slot.parameter, slot.from_course(np.asarray(weights[name])))
+
+
+def save_arrays(arrays: dict[str, np.ndarray], path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
+    """Write named arrays, and metadata that JSON can say, to a safetensors file: whole or not at all."""
+    path = Path(path)
+    aside = path.with_name(path.name + ".part")
+    contents = safetensors.numpy.save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={"course": json.dumps(metadata or {})},
+    )
+    with open(aside, "wb") as file:
+        file.write(contents)
+        file.flush()
+        os.fsync(file.fileno())  # on disk before the name points to it
+    os.replace(aside, path)
+
+
+def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `save_arrays` wrote.
+
+    Returns:
+        the arrays by name, and the metadata.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is truncated, or no safetensors file.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path={path.name!r}: no such file")
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - the file is no mapping
+            return arrays, json.loads((file.metadata() or {}).get("course", "{}"))
+    except (safetensors.SafetensorError, ValueError) as error:
+        raise ValueError(f"{path.name} is truncated or no safetensors file: {error}") from error
+
+
+def save_weights(model: Any, path: str | os.PathLike) -> None:
+    """Save a model's weights as a safetensors file that every track can load: whole or not at all.
+
+    Args:
+        model: as for `slots`.
+        path: the file to write; one that exists is replaced when the new one is complete.
+    """
+    save_arrays(get_weights(model), path)
+
+
+def load_weights(model: Any, path: str | os.PathLike) -> None:
+    """Load weights that `save_weights` wrote, from whichever track, into a model.
+
+    Args:
+        model: as for `slots`.
+        path: the file to read.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is truncated or foreign, or does not fit the model, which is left unchanged.
+    """
+    set_weights(model, load_arrays(path)[0])

@@ -1,0 +1,28 @@
+"""What every test starts from: the course's thread cap, and seeds that do not depend on the order of the tests."""
+
+import shared  # isort: skip - caps the threads before NumPy is imported
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Every test starts from the same seeds, whichever ran before it."""
+    shared.set_seed(0)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator of random inputs."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def float64():
+    """Make Keras compute in float64 during a test."""
+    import keras
+
+    keras.config.set_floatx("float64")
+    yield
+    keras.config.set_floatx("float32")

@@ -1,0 +1,584 @@
+import itertools
+import math
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.linalg
+from Bio import SeqIO
+from Bio.SeqIO.FastaIO import SimpleFastaParser
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared import dna
+from shared.dna import (
+    NUCLEOTIDES,
+    PAD_CODE,
+    PAD_ID,
+    VOCABULARY,
+    AToG,
+    CpGDeamination,
+    Kimura80,
+    Process,
+    detokenize,
+    optimum,
+    per_site_optimum,
+    probabilities,
+    read_csv,
+    read_fasta,
+    sample_tokens,
+    score,
+    simulate,
+    tokenize_and_pad,
+    write_csv,
+)
+
+# The second of each kind is asymmetric enough to show an exchanged rate or threshold.
+PROCESSES = [AToG(), AToG(0.05, 0.6), Kimura80(), Kimura80(0.5, 0.9), CpGDeamination(), CpGDeamination(2.5, 0.6, 0.35)]
+some_process = st.sampled_from(PROCESSES)
+some_sequence = st.text(NUCLEOTIDES, min_size=1, max_size=12)
+some_sequences = st.lists(some_sequence, min_size=1, max_size=6)
+modest = settings(deadline=None, max_examples=60)
+
+
+def kimura_by_rates(kappa: float, distance: float) -> np.ndarray:
+    """The Kimura model as the exponential of its rate matrix: one expected substitution a site in a unit of time."""
+    rates = np.array([[kappa if {x, y} in ({"A", "G"}, {"C", "T"}) else 1.0 for y in "ACGT"] for x in "ACGT"])
+    np.fill_diagonal(rates, 0)
+    rates /= rates.sum(1, keepdims=True)
+    np.fill_diagonal(rates, -1)
+    return scipy.linalg.expm(rates * distance)
+
+
+def reference(process: Process, sequence: str) -> np.ndarray:
+    """P(descendant letter | ancestor) over ACGTR, one site after another: (length, 5)."""
+    rows = []
+    for site, letter in enumerate(sequence):
+        row = dict.fromkeys(NUCLEOTIDES, 0.0)
+        if isinstance(process, AToG) and letter == "A":
+            row |= {"A": 1 - process.p - process.polymorphism, "G": process.p, "R": process.polymorphism}
+        elif isinstance(process, AToG) or letter == "R":
+            row[letter] = 1.0
+        elif isinstance(process, CpGDeamination) and sequence[site : site + 2] == "CG":
+            row |= {"C": 1 - process.c, "T": process.c}
+        else:
+            distance = process.t if isinstance(process, Kimura80) else process.d
+            row |= dict(zip("ACGT", kimura_by_rates(process.kappa, distance)["ACGT".index(letter)]))
+        rows.append([row[letter] for letter in NUCLEOTIDES])
+    return np.array(rows)
+
+
+def assert_refused(error: type[Exception], message: str, function, *arguments, **named) -> None:
+    """The call raises that error, with a text that names what came and what was expected."""
+    with pytest.raises(error) as caught:
+        function(*arguments, **named)
+    assert message in str(caught.value)
+
+
+# Processes
+
+
+@pytest.mark.parametrize("kappa, t", [(4, 0.05), (0, 0.3), (1, 2.0), (0.5, 0.01), (30, 1.5), (2, 0), (2, 1e-9)])
+def test_kimura_is_the_exponential_of_its_rates(kappa, t):
+    np.testing.assert_allclose(Kimura80(kappa, t).matrix()[:4, :4], kimura_by_rates(kappa, t), rtol=1e-9, atol=1e-15)
+
+
+def test_kimura_has_the_distance_it_is_asked_for():
+    """Kimura's own estimate of the distance, from the shares of transitions and transversions, gives t back."""
+    for kappa, t in [(4, 0.05), (0.5, 0.7), (9, 1.2)]:
+        transition, transversion = Kimura80(kappa, t).substitutions()
+        p, q = transition, 2 * transversion
+        assert math.isclose(-math.log((1 - 2 * p - q) * math.sqrt(1 - 2 * q)) / 2, t, rel_tol=1e-10)
+
+
+@modest
+@given(some_process, some_sequences)
+def test_probabilities_of_each_site(process, sequences):
+    longest = max(map(len, sequences))
+    exact = probabilities(process, sequences)
+    assert exact.shape == (len(sequences), longest, len(VOCABULARY)) and exact.dtype == np.float64
+    for row, sequence in zip(exact, sequences):
+        np.testing.assert_allclose(row[: len(sequence), 1:6], reference(process, sequence), atol=1e-12)
+        np.testing.assert_allclose(row[: len(sequence)].sum(-1), 1, atol=1e-12)
+        assert not row[len(sequence) :].any() and not row[:, [0, 6, 7, 8]].any()
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_sampled_frequencies(process, seed):
+    """In each context (own letter, next letter), each descendant letter comes within 5 standard errors of its probability."""
+    rng = np.random.default_rng(seed)
+    # A whole number of chunks would hide a mistake at the last one; R among the ancestors stays.
+    ancestors = rng.integers(0, 5, (4001, 37))
+    descendants = process.sample(ancestors, rng)
+    assert descendants.dtype == np.uint8 and descendants.shape == ancestors.shape
+    following = np.full_like(ancestors, 5)
+    following[:, :-1] = ancestors[:, 1:]
+    for own, after in itertools.product(range(5), range(6)):
+        seen = descendants[(ancestors == own) & (following == after)]
+        expected = reference(process, NUCLEOTIDES[own] + NUCLEOTIDES[after : after + 1])[0]
+        counts = np.bincount(seen, minlength=5)
+        assert len(seen) > 500
+        assert np.all(np.abs(counts - len(seen) * expected) <= 5 * np.sqrt(len(seen) * expected * (1 - expected)) + 1e-6), (own, after)
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+def test_sites_mutate_independently(process):
+    """Two runs from one ancestor agree at as many sites as independent draws do, and so do neighbours within a run."""
+    sequence = "ACGTACCGGTATTCGA"
+    exact = reference(process, sequence)
+    codes = np.tile([NUCLEOTIDES.index(letter) for letter in sequence], (60_000, 1))
+    changed = process.sample(codes, np.random.default_rng(5)) != codes
+    rate = 1 - exact[np.arange(16), codes[0]]
+    for shift in (1, 2):
+        together = (changed[:, shift:] & changed[:, :-shift]).sum(0)
+        product = rate[shift:] * rate[:-shift]
+        assert np.all(np.abs(together - 60_000 * product) <= 5 * np.sqrt(60_000 * product * (1 - product)) + 1e-6)
+
+
+@pytest.mark.parametrize("process", [AToG(1, 0), AToG(0, 1), CpGDeamination(4, 0, 1), CpGDeamination(4, 0, 0), Kimura80(4, 0)], ids=str)
+def test_certain_processes(process):
+    codes = np.random.default_rng(0).integers(0, 4, (300, 50))
+    exact = process.probabilities(codes)
+    assert set(np.unique(exact)) <= {0.0, 1.0}
+    np.testing.assert_array_equal(process.sample(codes, np.random.default_rng(1)), exact.argmax(-1))
+
+
+def test_codes_of_any_layout():
+    """The same answer for one sequence, more axes, another dtype, and memory in another order; a sequence's end has no neighbour."""
+    process = CpGDeamination(4, 0.1, 1.0)
+    codes = np.random.default_rng(3).integers(0, 4, (6, 5, 7))
+    exact, drawn = process.probabilities(codes), process.sample(codes, np.random.default_rng(1))
+    for other in (codes.astype(np.uint8), np.asfortranarray(codes)):
+        np.testing.assert_array_equal(process.probabilities(other), exact)
+        np.testing.assert_array_equal(process.sample(other, np.random.default_rng(1)), drawn)
+    np.testing.assert_array_equal(process.probabilities(codes[2, 3]), exact[2, 3])
+    assert process.sample(codes[2, 3], np.random.default_rng(1)).shape == (7,)
+    last_c = np.array([[0, 1], [2, 2]])  # in memory a G follows the C
+    np.testing.assert_allclose(process.probabilities(last_c)[0, 1], Kimura80(4, 0.1).matrix()[1])
+    assert (process.sample(np.tile(last_c, (200, 1)), np.random.default_rng(0))[::2, 1] == 1).mean() > 0.7
+    assert process.sample(np.zeros((3, 0), int), np.random.default_rng(0)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+def test_padding_stays_padding(process):
+    codes = np.array([[0, 1, 2, PAD_CODE, PAD_CODE], [1, PAD_CODE, PAD_CODE, PAD_CODE, PAD_CODE]])
+    drawn = process.sample(np.tile(codes, (500, 1)), np.random.default_rng(0))
+    np.testing.assert_array_equal(drawn == PAD_CODE, np.tile(codes == PAD_CODE, (500, 1)))
+    assert not process.probabilities(codes)[codes == PAD_CODE].any()
+
+
+@pytest.mark.parametrize(
+    "kind, name",
+    [(AToG, "p"), (AToG, "polymorphism"), (Kimura80, "kappa"), (Kimura80, "t"), (CpGDeamination, "kappa"), (CpGDeamination, "d"), (CpGDeamination, "c")],
+)
+def test_processes_refuse_bad_parameters(kind, name):
+    for value in (-0.1, math.nan, math.inf):
+        assert_refused(ValueError, f"{name}={value}: expected a finite number", kind, **{name: value})
+    for value in (True, "0.1", None, 1j):
+        assert_refused(TypeError, f"{name}={value!r}: expected a number, got {type(value).__name__}", kind, **{name: value})
+    if name in ("p", "polymorphism", "c"):
+        assert_refused(ValueError, f"{name}=1.01: expected a finite number from 0 to 1", kind, **{name: 1.01})
+
+
+def test_processes_refuse_bad_codes():
+    assert_refused(ValueError, "p=0.7 and polymorphism=0.4: expected a sum of at most 1", AToG, 0.7, 0.4)
+    for process in (AToG(), Kimura80(), CpGDeamination()):
+        for function in (process.probabilities, lambda codes, process=process: process.sample(codes, np.random.default_rng(0))):
+            assert_refused(ValueError, "ancestors hold the code 5: expected 0 to 4 (ACGTR) or PAD_CODE=255", function, [[0, 5]])
+            assert_refused(ValueError, "ancestors hold the code -1", function, [[0, -1]])
+            assert_refused(TypeError, "ancestors have dtype float64: expected whole numbers", function, [[0.0]])
+            assert_refused(ValueError, "ancestors=3: expected an array of shape (..., length)", function, 3)
+        assert_refused(TypeError, "rng=0: expected a numpy.random.Generator", process.sample, [[0, 1]], 0)
+    with pytest.raises(AttributeError):
+        AToG().p = 0.5
+
+
+# Simulation
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+@pytest.mark.parametrize("length", [9, (3, 12)], ids=str)
+def test_table_and_tokens_are_the_same_pairs(process, length):
+    for seed in (0, (7, 3), [1, 2, 3], np.int64(4)):
+        table = simulate(process, 50, length, seed)
+        assert list(table.columns) == ["ancestor", "descendant"] and (table.dtypes == "str").all() and len(table) == 50
+        for column, tokens in zip(table.columns, sample_tokens(process, 50, length, seed)):
+            assert tokens.dtype == np.int64 and tokens.shape == (50, np.max(length))
+            np.testing.assert_array_equal(tokenize_and_pad(table[column], np.max(length)), tokens)
+        pd.testing.assert_frame_equal(table, simulate(process, 50, length, seed))
+        assert not table.equals(simulate(process, 50, length, 99))
+
+
+def test_ancestors_and_lengths_are_uniform():
+    for seed in range(3):
+        table = simulate(AToG(), 12_000, (5, 9), seed)
+        assert (table["ancestor"].str.len() == table["descendant"].str.len()).all()
+        lengths = table["ancestor"].str.len().value_counts()
+        assert sorted(lengths.index) == [5, 6, 7, 8, 9] and np.all(np.abs(lengths - 2400) < 5 * math.sqrt(12_000 * 0.2 * 0.8))
+        text = "".join(table["ancestor"])
+        for word in map("".join, itertools.product("ACGT", repeat=2)):
+            # Pairs that do not overlap are independent.
+            count = sum(text[site : site + 2] == word for site in range(0, len(text), 2))
+            n = len(text) // 2
+            assert abs(count - n / 16) < 5 * math.sqrt(n * 15 / 256), word
+
+
+def test_steps_of_a_seed_differ():
+    batches = [sample_tokens(Kimura80(), 8, 32, (0, step))[0] for step in range(20)]
+    assert len({batch.tobytes() for batch in batches}) == 20
+    # Far apart in time, what a site becomes does not depend on what it was, so that only the draw is left.
+    far = [np.bitwise_xor(*(tokens - 1 for tokens in sample_tokens(Kimura80(1, 50), 8, 32, (0, step)))) for step in range(20)]
+    assert len({changes.tobytes() for changes in far}) == 20
+
+
+@pytest.mark.parametrize("function", [simulate, sample_tokens])
+def test_simulation_refuses_bad_arguments(function):
+    good = {"process": AToG(), "num_pairs": 3, "length": 4, "seed": 0}
+    for name, value, error, message in [
+        ("process", AToG, TypeError, "expected a process such as CpGDeamination(), got ABCMeta"),
+        ("process", "AToG", TypeError, "process='AToG': expected a process"),
+        ("num_pairs", 0, ValueError, "num_pairs=0: expected at least 1"),
+        ("num_pairs", 2.0, TypeError, "num_pairs=2.0: expected a whole number, got float"),
+        ("num_pairs", True, TypeError, "num_pairs=True"),
+        ("length", 0, ValueError, "length=0: expected at least 1"),
+        ("length", (0, 3), ValueError, "length=0: expected at least 1"),
+        ("length", (3, 2.5), TypeError, "length=2.5: expected a whole number"),
+        ("length", (9, 3), ValueError, "length=(9, 3): expected (shortest, longest)"),
+        ("length", (1, 2, 3), TypeError, "length=(1, 2, 3): expected a whole number"),
+        ("seed", None, TypeError, "seed=None: expected a whole number or a sequence of them"),
+        ("seed", 0.5, TypeError, "seed=0.5"),
+        ("seed", True, TypeError, "seed=True"),
+        ("seed", (0, "1"), TypeError, "seed=(0, '1')"),
+        ("seed", (), TypeError, "seed=()"),
+        ("seed", -1, ValueError, "seed=-1: expected no number below 0"),
+    ]:
+        assert_refused(error, message, function, **good | {name: value})
+
+
+# Tokens
+
+
+@modest
+@given(some_sequences, st.integers(0, 3))
+def test_tokens_round_trip(sequences, room):
+    longest = max(map(len, sequences))
+    tokens = tokenize_and_pad(sequences, longest + room)
+    assert tokens.dtype == np.int64 and tokens.shape == (len(sequences), longest + room)
+    for row, sequence in zip(tokens, sequences):
+        assert row.tolist() == [VOCABULARY.index(letter) for letter in sequence] + [PAD_ID] * (longest + room - len(sequence))
+    assert detokenize(tokens) == sequences
+    np.testing.assert_array_equal(tokenize_and_pad(pd.Series(map(str.lower, sequences))), tokens[:, :longest])
+
+
+def test_special_tokens_are_dropped():
+    start, end, mask = map(VOCABULARY.index, ("<start>", "<end>", "<mask>"))
+    assert detokenize([[start, 1, mask, 2, end, 0], [0, 0, 5, 4, 3, 0], [0] * 6]) == ["AC", "RTG", ""]
+    assert tokenize_and_pad(["", "CG"]).tolist() == [[0, 0], [2, 3]]
+
+
+def test_tokens_refuse_bad_arguments():
+    for sequences, letter, index in [
+        (["ACG", "", "AXT"], "X", 2),
+        (["é"], "é", 0),
+        (["A", "C-"], "-", 1),
+        (["A", "", "-C"], "-", 2),
+        (["A\n"], "\n", 0),
+        (["AC", "G\U0001d538", "T"], "\U0001d538", 1),
+    ]:
+        assert_refused(ValueError, f"sequences[{index}]: {letter!r} is not a nucleotide; known: ACGTR", tokenize_and_pad, sequences)
+    assert_refused(ValueError, "length 80 is over max_length=64", tokenize_and_pad, ["ACG", "A" * 80], 64)
+    assert_refused(ValueError, "max_length=0: expected at least 1", tokenize_and_pad, ["ACG"], 0)
+    assert_refused(TypeError, "max_length=4.0: expected a whole number", tokenize_and_pad, ["ACG"], 4.0)
+    assert_refused(TypeError, "sequences='ACGT': expected a list of strings, got str", tokenize_and_pad, "ACGT")
+    assert_refused(TypeError, "sequences=7: expected a list of strings, got int", tokenize_and_pad, 7)
+    assert_refused(TypeError, "sequences[1]=3: expected a string, got int", tokenize_and_pad, ["A", 3])
+    assert_refused(ValueError, "sequences is empty: expected at least one string", tokenize_and_pad, [])
+    assert_refused(ValueError, "token id 9 is outside the vocabulary of 9", detokenize, [[1, 9]])
+    assert_refused(ValueError, "token id -1 is outside the vocabulary of 9", detokenize, [[1, -1]])
+    assert_refused(TypeError, "tokens have dtype float64: expected whole numbers", detokenize, [[1.0]])
+    assert_refused(ValueError, "tokens has shape (2,): expected (n, length)", detokenize, [1, 2])
+
+
+# Scores
+
+
+def entropy(*probabilities: float) -> float:
+    return -sum(p * math.log(p) for p in probabilities if p)
+
+
+def kimura_entropy(kappa: float, t: float) -> float:
+    return entropy(*kimura_by_rates(kappa, t)[0])
+
+
+def test_closed_forms_of_the_optimum():
+    """Uniform ancestors of one length: every sequence of length 6 once is their exact expectation."""
+    every = np.array(list(itertools.product(range(1, 5), repeat=6)))
+    for process in (AToG(), AToG(0.5, 0.3)):
+        p, q = process.p, process.polymorphism
+        expected = entropy(p, q, 1 - p - q) / 4, (3 + max(p, q, 1 - p - q)) / 4
+        np.testing.assert_allclose(optimum(process, every), expected, rtol=1e-12)
+        np.testing.assert_allclose(per_site_optimum(process, every), expected, rtol=1e-12)
+    for process in (Kimura80(), Kimura80(0.5, 0.7)):
+        expected = kimura_entropy(process.kappa, process.t), kimura_by_rates(process.kappa, process.t)[0].max()
+        np.testing.assert_allclose(optimum(process, every), expected, rtol=1e-12)
+        np.testing.assert_allclose(per_site_optimum(process, every), expected, rtol=1e-12)
+    for process in (CpGDeamination(), CpGDeamination(2.5, 0.6, 0.35)):
+        np.testing.assert_allclose(optimum(process, every), cpg_optimum(process, 6), rtol=1e-12)
+        np.testing.assert_allclose(per_site_optimum(process, every), cpg_per_site_optimum(process, 6), rtol=1e-12)
+
+
+def cpg_optimum(process: CpGDeamination, length: int) -> tuple[float, float]:
+    share = (length - 1) / (16 * length)  # of CpG sites
+    kept = kimura_by_rates(process.kappa, process.d)[0].max()
+    return (
+        (1 - share) * kimura_entropy(process.kappa, process.d) + share * entropy(process.c, 1 - process.c),
+        (1 - share) * kept + share * max(process.c, 1 - process.c),
+    )
+
+
+def cpg_per_site_optimum(process: CpGDeamination, length: int) -> tuple[float, float]:
+    kimura = kimura_by_rates(process.kappa, process.d)
+    kimura = kimura_by_rates(process.kappa, process.d)
+    same, kept = kimura_entropy(process.kappa, process.d), kimura[0].max()
+    c_row = 3 / 4 * kimura[1] + 1 / 4 * np.array([0, 1 - process.c, 0, process.c])  # of every C but the last site's
+    share = (length - 1) / (4 * length)
+    return (1 - share) * same + share * entropy(*c_row), (1 - share) * kept + share * c_row.max()
+
+
+def test_known_values_of_the_optimum():
+    """At the course's settings, from the closed forms; and for drawn ancestors within 5 standard errors, as measured on 60 seeds."""
+    np.testing.assert_allclose(cpg_optimum(CpGDeamination(), 64), (0.25166, 0.94249), atol=6e-6)
+    np.testing.assert_allclose(cpg_per_site_optimum(CpGDeamination(), 64), (0.32593, 0.90557), atol=6e-6)
+    for seed in range(3):
+        ancestors, _ = sample_tokens(CpGDeamination(), 4000, 64, seed)
+        np.testing.assert_allclose(optimum(CpGDeamination(), ancestors), (0.25166, 0.94249), rtol=0.0022)
+        np.testing.assert_allclose(per_site_optimum(CpGDeamination(), ancestors), (0.32593, 0.90557), rtol=0.0065)
+        np.testing.assert_allclose(optimum(AToG(), ancestors), (0.20045, 0.9250), rtol=0.0165)
+
+
+@modest
+@given(some_process, some_sequences)
+def test_scores_by_brute_force(process, sequences):
+    rows = [reference(process, sequence) for sequence in sequences]
+    exact = np.concatenate(rows)
+    looks = [(letter, site == len(sequence) - 1) for sequence in sequences for site, letter in enumerate(sequence)]
+    by_look = np.array([np.mean([exact[j] for j, other in enumerate(looks) if other == look], axis=0) for look in looks])
+    for function, predicted in ((optimum, exact), (per_site_optimum, by_look)):
+        result = function(process, sequences)
+        losses = [-sum(e * math.log(p) for e, p in zip(site, guess) if e > 0) for site, guess in zip(exact, predicted)]
+        assert math.isclose(result.cross_entropy, np.mean(losses), abs_tol=1e-12)
+        np.testing.assert_allclose(result, function(process, tokenize_and_pad(sequences, 15)))
+        # Of two letters that are equally probable rounding decides which is taken; over the sites that share a prediction both are right equally often.
+        assert math.isclose(result.accuracy, np.mean([site[guess.argmax()] for site, guess in zip(exact, predicted)]), abs_tol=1e-12)
+
+
+@modest
+@given(some_process, some_sequences, st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 10.0]), st.sampled_from([np.float32, np.float64]))
+def test_nothing_beats_the_optimum(process, sequences, seed, sharpness, dtype):
+    tokens = tokenize_and_pad(sequences, 14)
+    best, blind = optimum(process, tokens), per_site_optimum(process, tokens)
+    assert blind.cross_entropy >= best.cross_entropy - 1e-12 and blind.accuracy <= best.accuracy + 1e-12
+    logits = sharpness * np.random.default_rng(seed).standard_normal((*tokens.shape, len(VOCABULARY)))
+    random = np.exp(logits - logits.max(-1, keepdims=True))
+    random = (random / random.sum(-1, keepdims=True)).astype(dtype)
+    mixed = (0.99 * np.where(tokens[..., None] > 0, probabilities(process, tokens), random) + 0.01 * random).astype(dtype)
+    for predicted in (random, mixed):
+        kept = predicted.copy()
+        result = score(process, tokens, predicted)
+        np.testing.assert_array_equal(predicted, kept)
+        assert result.cross_entropy >= best.cross_entropy - 1e-12 and result.accuracy <= best.accuracy + 1e-12
+        predicted[tokens == PAD_ID] = np.nan  # what is said at padding does not matter
+        assert score(process, tokens, predicted) == result
+    own_letter_only = (np.random.default_rng(seed).dirichlet(np.full(9, sharpness), 9) + 1e-9).astype(dtype)[tokens]
+    result = score(process, tokens, own_letter_only)
+    assert result.cross_entropy >= blind.cross_entropy - 1e-12 and result.accuracy <= blind.accuracy + 1e-12
+
+
+def test_score_is_the_expectation_of_what_is_drawn():
+    process = CpGDeamination(2.5, 0.3, 0.7)
+    ancestors, descendants = sample_tokens(process, 3000, (20, 40), 11)
+    logits = np.random.default_rng(0).standard_normal((*ancestors.shape, len(VOCABULARY)))
+    predicted = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    real = ancestors != PAD_ID
+    losses = -np.log(np.take_along_axis(predicted, descendants[..., None], -1))[real]
+    hits = (predicted.argmax(-1) == descendants)[real]
+    expected = score(process, ancestors, predicted)
+    assert abs(losses.mean() - expected.cross_entropy) < 5 * losses.std() / math.sqrt(losses.size)
+    assert abs(hits.mean() - expected.accuracy) < 5 * hits.std() / math.sqrt(hits.size)
+
+
+def test_the_impossible_costs_infinitely_much():
+    certain = np.eye(len(VOCABULARY))[tokenize_and_pad(["AAC"])]
+    assert score(AToG(), ["AAC"], certain) == (math.inf, pytest.approx((0.7 + 0.7 + 1) / 3))
+    assert score(AToG(), ["CGT"], np.eye(len(VOCABULARY), dtype=int)[tokenize_and_pad(["CGT"])]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("process", PROCESSES, ids=str)
+def test_rounding_does_not_beat_the_optimum(process):
+    ancestors, _ = sample_tokens(process, 20, (5, 30), 1)
+    exact, best = probabilities(process, ancestors), optimum(process, ancestors)
+    np.testing.assert_allclose(score(process, ancestors, exact * 1.0005), best, rtol=1e-12)
+    rounded = score(process, ancestors, exact.astype(np.float32)).cross_entropy
+    assert best.cross_entropy - 1e-15 <= rounded < best.cross_entropy + 1e-12
+
+
+def test_scores_refuse_bad_arguments():
+    uniform = np.full((1, 3, 9), 1 / 9)
+
+    def score_uniform(process, ancestors):
+        return score(process, ancestors, uniform)
+
+    for function in (probabilities, optimum, per_site_optimum, score_uniform):
+        assert_refused(TypeError, "process=None: expected a process", function, None, ["ACG"])
+        assert_refused(ValueError, "token id 9 is outside the vocabulary of 9", function, AToG(), [[1, 2, 9]])
+        assert_refused(ValueError, "ancestors hold <mask>: expected nucleotides and padding", function, AToG(), [[1, 8, 6]])
+        assert_refused(TypeError, "tokens have dtype float64", function, AToG(), [[1.0, 2.0, 3.0]])
+        assert_refused(ValueError, "ancestors has shape (3,): expected token ids (n, length), or a list of strings", function, AToG(), [1, 2, 3])
+        assert_refused(TypeError, "sequences='ACG': expected a list of strings", function, AToG(), "ACG")
+        assert_refused(ValueError, "sequences[0]: 'X' is not a nucleotide", function, AToG(), ["XCG"])
+        if function is not probabilities:
+            assert_refused(ValueError, "ancestors hold no nucleotide", function, AToG(), [[0, 0, 0]])
+    assert_refused(ValueError, "predicted has shape (1, 3, 9): expected (1, 4, 9)", score, AToG(), ["ACGT"], uniform)
+    assert_refused(ValueError, "predicted has shape (1, 3, 5): expected (1, 3, 9)", score, AToG(), ["ACG"], uniform[..., :5])
+    assert_refused(ValueError, "sums to 2 to 2 over the tokens of a site: expected probabilities that sum to 1", score, AToG(), ["ACG"], 2 * uniform)
+    assert_refused(ValueError, "predicted goes from nan", score, AToG(), ["ACG"], uniform * math.nan)
+    assert_refused(ValueError, "predicted goes from -0.8889 to 0.1111", score, AToG(), ["ACG"], uniform - np.eye(9)[:3])
+    assert_refused(TypeError, "predicted has dtype <U1: expected real numbers", score, AToG(), ["ACG"], np.full((1, 3, 9), "x"))
+
+
+# Files
+
+some_pairs = st.lists(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.text(NUCLEOTIDES, min_size=n, max_size=n)] * 2)), min_size=1, max_size=6)
+
+
+def as_table(pairs) -> pd.DataFrame:
+    return pd.DataFrame(list(pairs), columns=["ancestor", "descendant"], dtype="str")
+
+
+@modest
+@given(some_pairs)
+def test_csv_round_trip(tmp_path_factory, pairs):
+    path = tmp_path_factory.getbasetemp() / "round_trip.csv"
+    write_csv(as_table(pairs), path)
+    assert path.read_bytes() == "".join(f"{a},{d}\n" for a, d in [("ancestor", "descendant"), *pairs]).encode()
+    pd.testing.assert_frame_equal(read_csv(path), as_table(pairs))
+    write_csv(as_table(pairs).map(str.lower).assign(species="x"), str(path))
+    pd.testing.assert_frame_equal(read_csv(str(path)), as_table(pairs))
+
+
+def test_simulated_pairs_survive_the_csv(tmp_path):
+    table = simulate(CpGDeamination(), 200, (4, 30), 2)
+    write_csv(table, tmp_path / "pairs.csv")
+    pd.testing.assert_frame_equal(read_csv(tmp_path / "pairs.csv"), table)
+    assert os.listdir(tmp_path) == ["pairs.csv"]
+
+
+def test_csv_as_spreadsheets_write_it(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes('\ufeffancestor,Note, descendant,id\r\nacg,"a, b", ggr,7\r\n\r\n"T",,T,8\r\n ,,,\r\n'.encode())
+    pd.testing.assert_frame_equal(read_csv(path), as_table([("ACG", "GGR"), ("T", "T")]))
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "pairs.csv is empty: expected a first row with the columns ancestor and descendant"),
+        ("ancestor,child\nA,A\n", "pairs.csv has no column descendant; found: ancestor, child"),
+        ("ACG;ACG\n", "pairs.csv has no column ancestor and no column descendant; found: ACG;ACG"),
+        ("ancestor,descendant\n\n", "pairs.csv has no pairs: expected rows below the header"),
+        ("ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n", "row 17 of pairs.csv: 'X' is not a nucleotide; known: ACGTR"),
+        ("ancestor,descendant\nA,A\n\n\nA,N\n", "row 5 of pairs.csv: 'N' is not a nucleotide"),
+        ("ancestor,descendant\nß,A\n", "row 2 of pairs.csv: 'ß' is not a nucleotide"),
+        ("ancestor,descendant\nA,A\nAC,ACG\n", "row 3 of pairs.csv: the ancestor has 2 sites, the descendant 3; expected as many"),
+        ("ancestor,descendant\nA,A\nA,\n", "row 3 of pairs.csv: the descendant is empty"),
+        ("ancestor,descendant\nA,A\n,A\n", "row 3 of pairs.csv: the ancestor is empty"),
+        ("ancestor,descendant\nA,A\nA\n", "row 3 of pairs.csv: 1 fields; expected 2, as in the header"),
+        ("ancestor,descendant\nA,A,A\n", "row 2 of pairs.csv: 3 fields; expected 2, as in the header"),
+        ('ancestor,descendant\nA,A\n"A,A\n', "row 3 of pairs.csv: not valid CSV: unexpected end of data"),
+        (b"ancestor,descendant\n\xff\xfe,A\n", "row 2 of pairs.csv: '\ufffd' is not a nucleotide"),
+    ],
+)
+def test_csv_refuses_bad_files(tmp_path, content, message):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert_refused(ValueError, message, read_csv, path)
+    with pytest.raises(ValueError) as caught:
+        read_csv(path)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "pairs.csv"
+    write_csv(as_table([("AC", "AC")]), path)
+    kept = path.read_bytes()
+    assert_refused(TypeError, "table is a list: expected a pandas.DataFrame", write_csv, [("A", "A")], path)
+    assert_refused(ValueError, "table has no column descendant; found: ancestor", write_csv, pd.DataFrame({"ancestor": ["A"]}), path)
+    assert_refused(ValueError, "table has no rows", write_csv, as_table([]), path)
+    assert_refused(ValueError, "row 1 of table: 'X' is not a nucleotide", write_csv, as_table([("A", "A"), ("A", "X")]), path)
+    assert_refused(ValueError, "row 0 of table: the ancestor has 1 sites, the descendant 2", write_csv, as_table([("A", "AC")]), path)
+    assert_refused(TypeError, "row 0 of table: descendant=nan: expected a string, got float", write_csv, as_table([("A", None)]), path)
+
+    def half(self, file, **options):
+        file.write("ancestor,desc")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
+    assert_refused(OSError, "the disk is full", write_csv, as_table([("GG", "GG")]), path)
+    assert path.read_bytes() == kept and os.listdir(tmp_path) == ["pairs.csv"]
+
+
+@modest
+@given(some_pairs, st.integers(1, 5), st.booleans())
+def test_fasta_as_biopython_reads_it(tmp_path_factory, pairs, width, lower):
+    path = tmp_path_factory.getbasetemp() / "pairs.fasta"
+    sequences = [sequence.lower() if lower else sequence for pair in pairs for sequence in pair]
+    wrapped = ["\n".join(sequence[start : start + width] for start in range(0, len(sequence), width)) for sequence in sequences]
+    path.write_text("".join(f">record {index} > of many\n{text}\n" + "\n" * (index % 2) for index, text in enumerate(wrapped)))
+    with open(path) as file:
+        theirs = [sequence.upper() for _, sequence in SimpleFastaParser(file)]
+    assert theirs == [str(record.seq).upper() for record in SeqIO.parse(path, "fasta")]
+    pd.testing.assert_frame_equal(read_fasta(path), as_table(zip(theirs[::2], theirs[1::2])))
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("\ufeff>a\nA\n>b\nG\n>c\nT\n", "pairs.fasta has 3 records"),
+        ("", "pairs.fasta is empty: expected records that begin with '>'"),
+        ("\nACGT\n>a\nAC\n", "line 2 of pairs.fasta: 'ACGT' comes before the first record; expected a line that begins with '>'"),
+        (">a\nAC\n>b\nAC\n>c\nAC\n", "pairs.fasta has 3 records: expected pairs, an ancestor and then its descendant"),
+        (">a\nAC\n>b\n\n", "line 3 of pairs.fasta: the record is empty"),
+        (">a\nAC\nGT\n\nAN\n>b\nACGTAC\n", "line 5 of pairs.fasta: 'N' is not a nucleotide; known: ACGTR"),
+        (">a\nA\n>b\nA\n>c\nAC\n>d\nACG\n", "line 5 of pairs.fasta: the ancestor has 2 sites, the descendant 3"),
+    ],
+)
+def test_fasta_refuses_bad_files(tmp_path, content, message):
+    path = tmp_path / "pairs.fasta"
+    path.write_text(content, encoding="utf-8")
+    assert_refused(ValueError, message, read_fasta, path)
+
+
+def test_missing_files(tmp_path):
+    for function in (read_csv, read_fasta):
+        with pytest.raises(FileNotFoundError):
+            function(tmp_path / "none")
+
+
+def test_public_names_are_documented():
+    for name in (
+        "simulate",
+        "sample_tokens",
+        "tokenize_and_pad",
+        "detokenize",
+        "probabilities",
+        "score",
+        "optimum",
+        "per_site_optimum",
+        "write_csv",
+        "read_csv",
+        "read_fasta",
+    ):
+        documentation = getattr(dna, name).__doc__
+        assert all(f"{part}:" in documentation for part in ("Args", "Raises")), name

@@ -1,0 +1,248 @@
+"""The plots: what they draw, that their alt text is stored, and what they refuse."""
+
+import functools
+import io
+
+import matplotlib.image
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nbclient import NotebookClient
+
+from shared import plots
+
+ALT = "What the plot shows."
+FRAMEWORKS = ("NumPy", "PyTorch", "Keras")
+
+
+def random_weights(seed, *shape):
+    scores = np.exp(np.random.default_rng(seed).normal(size=shape))
+    return scores / scores.sum(-1, keepdims=True)
+
+
+def some_curves(seed=0, steps=90):
+    random = np.random.default_rng(seed)
+    return {name: 0.3 + np.exp(-np.arange(steps) / 20) + 0.01 * random.normal(size=steps) for name in FRAMEWORKS}
+
+
+CALLS = {
+    "attention_map": lambda: plots.attention_map(
+        random_weights(0, 5, 7), list("ACGTA"), list("GATTACA"), ALT, "a title"
+    ),
+    "attention_map of 6 heads": lambda: plots.attention_map(
+        random_weights(1, 6, 5, 7), list("ACGTA"), ["ein", "Satz", "aus", "sieben", "langen", "Wörtern", "."], ALT
+    ),
+    "loss_curves": lambda: plots.loss_curves(some_curves(), {"optimum": 0.25, "per-site bound": 0.32}, ALT),
+    "heatmap": lambda: plots.heatmap(np.random.default_rng(2).normal(size=(9, 4)), "feature", "position (token)", ALT),
+    "bars": lambda: plots.bars(
+        {"forward": dict.fromkeys(FRAMEWORKS, 1.5), "backward": dict.fromkeys(FRAMEWORKS, 2.5)},
+        "time (ms)",
+        ALT,
+        x_label="pass",
+    ),
+}
+every_plot = pytest.mark.parametrize("name", CALLS)
+first_picture = functools.cache(lambda name: CALLS[name]())
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """Makes the plots return their figure in place of its picture."""
+    monkeypatch.setattr(plots, "show", lambda figure, alt: figure)
+
+
+@every_plot
+def test_picture_has_alt_text_and_width(name):
+    data, metadata = first_picture(name)._repr_mimebundle_()
+    assert list(data) == ["image/png"]
+    assert metadata["image/png"]["alt"] == ALT
+    assert 300 < metadata["image/png"]["width"] <= 760
+
+
+@every_plot
+def test_picture_is_opaque_and_not_blank(name):
+    pixels = matplotlib.image.imread(io.BytesIO(first_picture(name).data))
+    assert pixels[..., 3].min() == 1  # opaque
+    assert (pixels[[0, -1], :, :3] == 1).all() and (
+        pixels[:, [0, -1], :3] == 1
+    ).all()  # a white margin: nothing is clipped
+    assert (pixels[..., :3].min(-1) < 0.5).mean() > 0.001  # dark ink
+    assert len(np.unique(pixels[::4, ::4, :3].reshape(-1, 3), axis=0)) > 20
+
+
+@every_plot
+def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
+    before = first_picture(name).data
+    assert b"tEXt" not in before  # no date, no version
+    opened = plt.figure()
+    with plt.style.context("dark_background"):
+        kept = dict(plt.rcParams)
+        assert CALLS[name]().data == before
+        assert dict(plt.rcParams) == kept
+    assert plt.get_fignums() == [opened.number]
+    plt.close(opened)
+
+
+@pytest.mark.parametrize("name, x_label, y_label", [
+    ("attention_map", "key (token)", "query (token)"),
+    ("attention_map of 6 heads", "key (token)", "query (token)"),
+    ("loss_curves", "training step", "cross-entropy (nats per site)"),
+    ("heatmap", "feature", "position (token)"),
+    ("bars", "pass", "time (ms)"),
+])  # fmt: skip
+def test_axes_are_labelled(figures, name, x_label, y_label):
+    figure = CALLS[name]()
+    axes = figure.axes[0]
+    assert (figure.get_supxlabel() or axes.get_xlabel()) == x_label
+    assert (figure.get_supylabel() or axes.get_ylabel()) == y_label
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_attention_map_draws_each_head_as_given(figures, seed):
+    weights = random_weights(seed, 3, 4, 6)
+    figure = plots.attention_map(weights, range(4), range(10, 16), ALT, "heads")
+    panels, colour_bar = figure.axes[:3], figure.axes[3]
+    for head, panel in enumerate(panels):
+        np.testing.assert_array_equal(panel.images[0].get_array(), weights[head])
+        assert panel.images[0].get_clim() == (0, weights.max())  # one scale for all
+        assert panel.get_title() == f"head {head}"
+    assert [label.get_text() for label in panels[0].get_xticklabels()] == ["10", "11", "12", "13", "14", "15"]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == list("0123")
+    assert colour_bar.get_ylabel() == "attention weight"
+    assert figure.get_suptitle() == "heads"
+
+
+@settings(deadline=None, max_examples=12)
+@given(heads=st.integers(1, 9), length=st.integers(1, 80))
+def test_attention_map_names_tokens_at_their_places(heads, length):
+    labels = [f"t{i}" for i in range(length)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "show", lambda figure, alt: figure)
+        figure = plots.attention_map(random_weights(length, heads, length, length), labels, labels, ALT)
+    panels = [axes for axes in figure.axes if axes.images and axes.get_visible()]
+    assert len(panels) == heads
+    ticks = panels[-1].get_xticks()
+    assert [label.get_text() for label in panels[-1].get_xticklabels()] == [f"t{tick:.0f}" for tick in ticks]
+    assert len(ticks) <= 30 and (len(ticks) == length or length > 10)
+
+
+@pytest.mark.parametrize("window", [1, 4, 11, 200])
+def test_loss_curves_are_means_of_the_steps_around(figures, window):
+    curves = some_curves(3)
+    axes = plots.loss_curves(curves, {}, ALT, window=window).axes[0]
+    for line, curve in zip(axes.lines, curves.values(), strict=True):
+        steps = np.arange(len(curve))
+        expected = [curve[max(0, i - window // 2) : i + (window - 1) // 2 + 1].mean() for i in steps]
+        np.testing.assert_allclose(line.get_ydata(), expected, rtol=1e-12)
+        np.testing.assert_array_equal(line.get_xdata(), steps + 1)
+    assert axes.get_legend().get_title().get_text() == ("" if window == 1 else f"mean of {window} steps")
+
+
+def test_curves_on_one_another_are_all_seen():
+    curve = some_curves(4)["NumPy"]
+    picture = plots.loss_curves(dict.fromkeys(FRAMEWORKS, curve), {}, ALT, y_label="loss")
+    pixels = matplotlib.image.imread(io.BytesIO(picture.data))[
+        :, : picture.width, :3
+    ]  # the left half, without the legend
+    for name, colour in plots.COLOURS.items():
+        shade = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        assert (np.abs(pixels - shade).max(-1) < 0.02).sum() > 300, f"{name} is hidden"
+
+
+def test_bounds_are_drawn_and_named(figures):
+    axes = plots.loss_curves(
+        some_curves(), {"per-site bound": 0.32, "optimum": 0.25, "same": 0.25, "close": 0.26}, ALT
+    ).axes[0]
+    assert [
+        line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--" and line.get_color() == plots.INK
+    ] == [0.25, 0.26, 0.32]
+    assert [text.get_text() for text in axes.texts] == ["optimum = same", "close", "per-site bound"]
+    low, high = axes.get_ylim()
+    assert low < 0.25
+    places = [text.xy[1] for text in axes.texts]
+    assert places[0] == 0.25 and min(np.diff(places)) > 0.059 * (high - low)
+
+
+def test_y_max_looks_closer(figures):
+    assert plots.loss_curves(some_curves(), {"optimum": 0.25}, ALT, y_max=0.5).axes[0].get_ylim()[1] == 0.5
+
+
+def test_heatmap_has_zero_in_the_middle_of_its_colours(figures):
+    matrix = np.random.default_rng(5).normal(size=(6, 9)) + 2
+    figure = plots.heatmap(matrix, "feature", "position", ALT, "title", "encoding")
+    image = figure.axes[0].images[0]
+    np.testing.assert_array_equal(image.get_array(), matrix)
+    assert image.get_clim() == (-np.abs(matrix).max(), np.abs(matrix).max())
+    assert figure.axes[1].get_ylabel() == "encoding" and figure.axes[0].get_title() == "title"
+
+
+def test_bars_have_the_heights_and_colours_of_their_names(figures):
+    values = {
+        "forward": {"NumPy": 1.0, "Keras": 3.0, "other": 0.5},
+        "backward": {"Keras": 4.0, "other": 0.25, "NumPy": 2.0},
+    }
+    axes = plots.bars(values, "time (ms)", ALT).axes[0]
+    for container, name in zip(axes.containers, ["NumPy", "Keras", "other"], strict=True):
+        assert container.get_label() == name
+        assert [bar.get_height() for bar in container] == [values["forward"][name], values["backward"][name]]
+        colour = plots.COLOURS.get(name, plots.OTHER_COLOURS[0])
+        assert all(matplotlib.colors.same_color(bar.get_facecolor(), colour) for bar in container)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["forward", "backward"]
+
+
+def test_show_closes_a_figure_of_pyplot():
+    figure, axes = plt.subplots()
+    axes.plot(np.random.default_rng(6).normal(size=9))
+    picture = plots.show(figure, ALT)
+    assert not plt.fignum_exists(figure.number)
+    assert picture.data.startswith(b"\x89PNG") and picture.alt == ALT
+
+
+def test_a_notebook_stores_the_alt_text():
+    code = "import numpy as np\nfrom shared import plots\nplots.heatmap(np.eye(3) - 0.5, 'column', 'row', 'An \"eye\" & more.')"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    (output,) = notebook.cells[0].outputs
+    assert output.metadata["image/png"]["alt"] == 'An "eye" & more.'
+    assert output.metadata["image/png"]["width"] > 300
+    assert output.data["text/plain"] == "<IPython.core.display.Image object>"
+
+
+weights = random_weights(7, 2, 3, 4)
+BAD = {
+    "weights of 1 dimension": (lambda: plots.attention_map(weights[0, 0], "ACG", "ACGT", ALT), ValueError, r"weights has shape \(4,\): expected 2 or 3"),
+    "no head": (lambda: plots.attention_map(weights[:0], "ACG", "ACGT", ALT), ValueError, r"weights has shape \(0, 3, 4\)"),
+    "query labels": (lambda: plots.attention_map(weights, "ACGT", "ACGT", ALT), ValueError, "query_labels has 4 labels: expected 3"),
+    "key labels": (lambda: plots.attention_map(weights, "ACG", "ACG", ALT), ValueError, "key_labels has 3 labels: expected 4"),
+    "weights over 1": (lambda: plots.attention_map(3 + weights, "ACG", "ACGT", ALT), ValueError, r"weights are from 3.* expected weights in \[0, 1\]"),
+    "negative weights": (lambda: plots.attention_map(-weights, "ACG", "ACGT", ALT), ValueError, r"expected weights in \[0, 1\]"),
+    "weights of text": (lambda: plots.attention_map(np.array([["a"]]), "A", "A", ALT), TypeError, "weights has dtype <U1: expected real numbers"),
+    "NaN weights": (lambda: plots.attention_map(weights * np.nan, "ACG", "ACGT", ALT), ValueError, "weights holds nan"),
+    "no curve": (lambda: plots.loss_curves({}, {}, ALT), ValueError, "curves={}: expected at least one"),
+    "curves not a dict": (lambda: plots.loss_curves([1.0], {}, ALT), TypeError, "curves.*expected a dict, got list"),
+    "bounds not a dict": (lambda: plots.loss_curves(some_curves(), 0.2, ALT), TypeError, "bounds=0.2: expected a dict"),
+    "NaN curve": (lambda: plots.loss_curves({"NumPy": [1.0, np.nan]}, {}, ALT), ValueError, r"curves\['NumPy'\] holds nan"),
+    "curve of 2 dimensions": (lambda: plots.loss_curves({"NumPy": np.ones((2, 2))}, {}, ALT), ValueError, r"curves\['NumPy'\] has shape \(2, 2\)"),
+    "endless bound": (lambda: plots.loss_curves(some_curves(), {"optimum": np.inf}, ALT), ValueError, r"bounds\['optimum'\] holds inf"),
+    "window of 0": (lambda: plots.loss_curves(some_curves(), {}, ALT, window=0), ValueError, "window=0: expected at least 1"),
+    "y_max too low": (lambda: plots.loss_curves(some_curves(), {}, ALT, y_max=-1), ValueError, "y_max=-1: expected more than"),
+    "heatmap of a vector": (lambda: plots.heatmap(np.arange(3), "x", "y", ALT), ValueError, r"matrix has shape \(3,\): expected 2 dimensions"),
+    "no bar": (lambda: plots.bars({}, "ms", ALT), ValueError, "values={}: expected at least one"),
+    "empty group": (lambda: plots.bars({"forward": {}}, "ms", ALT), ValueError, r"values\['forward'\]={}"),
+    "group not a dict": (lambda: plots.bars({"forward": 3}, "ms", ALT), TypeError, r"values\['forward'\]=3: expected a dict"),
+    "groups differ": (lambda: plots.bars({"a": {"x": 1}, "b": {"y": 1}}, "ms", ALT), ValueError, r"values\['b'\] has the names \['y'\]: expected \['x'\]"),
+    "bar of NaN": (lambda: plots.bars({"a": {"x": np.nan}}, "ms", ALT), ValueError, r"values\['a'\]\['x'\] holds nan"),
+    "bar of text": (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\] has dtype"),
+    "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
+    "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
+    "empty alt": (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt='  ': expected a sentence"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call, error, message", BAD.values(), ids=BAD)
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

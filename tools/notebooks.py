@@ -1,0 +1,97 @@
+"""Run the notebooks and store their outputs, or export their `#| export` cells: `make run`, `make export`."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+TRACKS = ("numpy", "pytorch", "keras")
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},  # a version number would differ from reader to reader
+}
+
+
+def notebooks() -> list[Path]:
+    """Every notebook of the course, in the order of the chapters."""
+    return sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(text, encoding="utf-8")
+    os.replace(aside, path)
+
+
+def run(path: Path, fresh_timings: bool = False) -> None:
+    """Execute a notebook and store its outputs; the file stays as it was when a cell fails.
+
+    A cell tagged `timing` draws seconds, which no two runs share: its stored picture stays as long as its source does.
+    """
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, as_version=4)
+    stored = {
+        cell.id: (cell.source, cell.outputs)
+        for cell in notebook.cells
+        if "timing" in cell.metadata.get("tags", []) and cell.get("outputs")
+    }
+    NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+        # What C code writes to file descriptors would be stored, and is never the lesson.
+        extra_arguments=["--IPKernelApp.capture_fd_output=False", "--IPKernelApp.log_level=ERROR"],
+    ).execute()
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata.pop("execution", None)
+            source, outputs = stored.get(cell.id, (None, None))
+            if source == cell.source and not fresh_timings:
+                for output in outputs:
+                    if output.output_type == "execute_result":
+                        output.execution_count = cell.execution_count
+                cell.outputs = outputs
+    write_whole(path, nbformat.writes(notebook) + "\n")
+
+
+def export(folder: Path) -> None:
+    """Export every notebook's `#| export` cells into folder/<track>/<chapter>.py, and remove modules that no notebook exports."""
+    from nbdev.export import nb_export
+
+    for track in TRACKS:
+        (folder / track).mkdir(parents=True, exist_ok=True)
+        for module in (folder / track).glob("*.py"):
+            if module.name != "__init__.py":
+                module.unlink()
+    for path in notebooks():
+        if path.stem in TRACKS:
+            nb_export(path, lib_path=folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=("run", "export"))
+    parser.add_argument("paths", nargs="*", type=Path, help="notebooks to run; all of them when none is given")
+    parser.add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
+    arguments = parser.parse_intermixed_args()
+    if arguments.command == "export":
+        export(ROOT / "shared")
+        return
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")  # shapes print differently elsewhere
+    for path in arguments.paths or notebooks():
+        print(f"running {path.resolve().relative_to(ROOT)}", file=sys.stderr)
+        run(path.resolve(), arguments.fresh_timings)
+
+
+if __name__ == "__main__":
+    main()
