@@ -53,8 +53,42 @@ def check_heads(d_model: int, num_heads: int) -> None:
         raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}")
 
 
+def check_array(**arrays: Any) -> None:
+    """Raise TypeError unless every value is an array or a tensor of some framework."""
+    for name, array in arrays.items():
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{name} is a {type(array).__name__}: expected an array")
+
+
+def check_shape(shape: tuple[int, ...], **arrays: Any) -> None:
+    """Raise unless every array, of any framework, has exactly that shape.
+
+    Raises:
+        TypeError: if one is no array.
+        ValueError: if one has another shape.
+    """
+    check_array(**arrays)
+    for name, array in arrays.items():
+        if tuple(array.shape) != tuple(shape):
+            raise ValueError(f"{name} has shape {tuple(array.shape)}: expected {tuple(shape)}")
+
+
+def check_entries(names: tuple[str, ...], **mappings: Any) -> None:
+    """Raise ValueError unless every mapping has an entry for each of the names."""
+    for argument, mapping in mappings.items():
+        missing = [name for name in names if name not in mapping]
+        if missing:
+            raise ValueError(f"{argument} lacks {', '.join(missing)}: expected {', '.join(names)}")
+
+
 def check_features(features: int, **arrays: Any) -> None:
-    """Raise ValueError unless the last axis of every array, of any framework, has that many features."""
+    """Raise unless the last axis of every array, of any framework, has that many features.
+
+    Raises:
+        TypeError: if one is no array.
+        ValueError: if one has another number of features.
+    """
+    check_array(**arrays)
     for name, array in arrays.items():
         shape = tuple(array.shape)
         if not shape or shape[-1] != features:
@@ -78,9 +112,10 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
         max_length: the longest sequence allowed; None for no limit.
 
     Raises:
-        TypeError: if the ids are not whole numbers.
+        TypeError: if tokens is no array of whole numbers.
         ValueError: if an id is outside the vocabulary, or the sequences are longer than max_length.
     """
+    check_array(tokens=tokens)
     length = tokens.shape[-1] if len(tokens.shape) else None
     if max_length is not None and length is not None and length > max_length:
         raise ValueError(f"length {length} is over max_length={max_length}")
@@ -127,9 +162,8 @@ def check_query_key_value(query: Any, key: Any, value: Any, axes: int | None = N
         TypeError: if one is no array of floating-point numbers.
         ValueError: if the shapes do not fit; a framework's unknown sizes (None) fit all.
     """
+    check_array(query=query, key=key, value=value)
     for name, array in (("query", query), ("key", key), ("value", value)):
-        if not hasattr(array, "shape"):
-            raise TypeError(f"{name} is a {type(array).__name__}: expected an array")
         if "float" not in str(array.dtype):
             raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
     q, k, v = (tuple(array.shape) for array in (query, key, value))
@@ -145,6 +179,23 @@ def check_query_key_value(query: Any, key: Any, value: Any, axes: int | None = N
         raise ValueError(f"value has shape {v}: expected that of key, {k}, but for the features")
 
 
+def check_multi_head(query: Any, key: Any, value: Any, mask: Any, d_model: int, num_heads: int) -> None:
+    """Raise unless query, key and value are (batch, length, d_model) and fit together, and mask fits (batch, num_heads, length_q, length_k).
+
+    Raises:
+        TypeError: if an array does not hold floating-point numbers, or the mask booleans.
+        ValueError: if a shape does not fit, or a Keras tensor carries an implicit mask.
+    """
+    check_query_key_value(query, key, value, axes=3)
+    check_features(d_model, query=query, value=value)
+    check_mask(mask, query.shape[0], num_heads, query.shape[1], key.shape[1])
+    for name, array in (("query", query), ("key", key), ("value", value)):
+        if getattr(array, "_keras_mask", None) is not None:
+            raise ValueError(
+                f"{name} carries an implicit Keras mask, as from mask_zero=True: expected none; give the call a mask instead"
+            )
+
+
 def check_token_batch(tokens: Any) -> None:
     """Raise unless tokens, of any framework, are whole numbers of shape (batch, length).
 
@@ -152,8 +203,7 @@ def check_token_batch(tokens: Any) -> None:
         TypeError: if tokens is no array of whole numbers.
         ValueError: if it does not have two axes.
     """
-    if not hasattr(tokens, "shape"):
-        raise TypeError(f"tokens is a {type(tokens).__name__}: expected an array")
+    check_array(tokens=tokens)
     if "int" not in str(tokens.dtype):
         raise TypeError(f"tokens have dtype {tokens.dtype}: expected whole numbers")
     if len(tokens.shape) != 2:

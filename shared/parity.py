@@ -246,12 +246,13 @@ def check_backward(
         module: a module of `shared.numpy` in float64.
         pytorch: its PyTorch twin (or anything of PyTorch's with the same weights); gets the module's weights.
         inputs: name -> array, in the order of the call.
-        closed_forms: name of a gradient -> function of the upstream gradient that returns it.
+        closed_forms: name of an input or a parameter -> function of the upstream gradient that returns its gradient.
         seed: of the random upstream gradient.
         arguments: further arguments of the call, such as mask.
 
     Raises:
         AssertionError: if one of the answers differs.
+        ValueError: if closed_forms names what the module does not have.
     """
     pytorch.double()
     set_weights(pytorch, get_weights(module))
@@ -264,6 +265,8 @@ def check_backward(
         return float((module(*inputs.values(), **arguments) * grad_output).sum())
 
     arrays = {name: x for name, x in inputs.items() if x.dtype.kind == "f"} | module.parameters()
+    if unknown := set(closed_forms or {}) - set(arrays):
+        raise ValueError(f"closed_forms has {', '.join(sorted(unknown))}: expected names among {', '.join(arrays)}")
     tolerances = {"finite differences": 1e-7, "PyTorch's autograd": 1e-10} | (
         {"closed form": 1e-10} if closed_forms else {}
     )

@@ -21,30 +21,32 @@ TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 # Names that Keras users know, and the course's own.
 GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model", "ff_dim": "d_ff", "rate": "dropout"}
 
-# What one track has beyond the others, and why. Everything else must be the same in the three.
-EXTRA_NAMES = {
+# What one track has beyond the others. Everything else must be the same in the three: the pairing test holds the tracks to it.
+EXTRAS: dict[str, dict[str, Any]] = {
     "numpy": {
-        "models": [
-            "Parameter",
-            "ParameterTree",
-            "Module",
-            "Linear",
-            "Dropout",
-            "mlp_backward",
-        ],  # what a framework brings along
+        "parameters": ["rng"],  # no global generator
+        "methods": ["backward"],  # written by hand; the frameworks derive it
+        "names": {
+            "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
+            "attention": ["scaled_dot_product_attention_backward"],
+            "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
+        },
     },
-    "pytorch": {},
-    "keras": {},
-}
-EXTRA_METHODS = {
-    "numpy": ["backward"],  # written by hand; the frameworks derive it
-    "pytorch": [],
-    "keras": ["build", "get_config", "compute_output_shape"],  # weights made on first use; saving; symbolic shapes
-}
-EXTRA_PARAMETERS = {
-    "numpy": ["rng"],  # no global generator
-    "pytorch": [],
-    "keras": ["kwargs", "training"],  # name and dtype of a layer; whether dropout drops
+    "pytorch": {
+        "parameters": [],
+        "methods": [],
+        "names": {"embeddings": ["TokenEmbedding.reset_parameters"]},  # where nn.Embedding draws its vectors
+    },
+    "keras": {
+        "parameters": ["kwargs", "training"],  # name and dtype of a layer; whether dropout drops
+        "methods": [
+            "build",
+            "get_config",
+            "compute_output_shape",
+            "compute_mask",
+        ],  # weights on first use; saving; tracing
+        "names": {"embeddings": ["TokenAndPositionEmbedding.sinusoid"]},  # an initializer has to be a function
+    },
 }
 
 

@@ -4,10 +4,11 @@ A checkpoint is a safetensors file: the weights under `model/`, Adam's moments u
 the course's name and in its layout, and as metadata the number of steps taken and the state of the random numbers behind dropout.
 """
 
+import contextlib
 import math
 import numbers
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,18 @@ def check_number(low: float, above: bool = False, **values: float) -> None:
 def _check_ignored(ignore_index: int) -> None:
     if isinstance(ignore_index, bool) or not isinstance(ignore_index, numbers.Integral):
         raise TypeError(f"ignore_index={ignore_index!r}: expected a whole number, got {type(ignore_index).__name__}")
+
+
+def check_targets(targets: np.ndarray, classes: int, ignore_index: int) -> None:
+    """Raise ValueError unless every target is a class or ignore_index, and at least one is a class."""
+    kept = targets[targets != ignore_index]
+    wrong = kept[(kept < 0) | (kept >= classes)]
+    if wrong.size:
+        raise ValueError(f"target {wrong[0]} is outside the {classes} classes, and is not ignore_index={ignore_index}")
+    if not kept.size:
+        raise ValueError(
+            f"all {targets.size} targets are ignore_index={ignore_index}: expected at least one that counts"
+        )
 
 
 def check_cross_entropy(logits: Any, targets: Any, label_smoothing: float, ignore_index: int) -> None:
@@ -70,17 +83,8 @@ def check_cross_entropy(logits: Any, targets: Any, label_smoothing: float, ignor
             f"targets have shape {shape}, logits {tuple(logits.shape)}: expected one target for each row of logits"
         )
     values = known_values(targets)
-    if values is None:
-        return
-    kept = values[values != ignore_index]
-    classes = logits.shape[-1]
-    wrong = kept[(kept < 0) | (kept >= classes)]
-    if wrong.size:
-        raise ValueError(f"target {wrong[0]} is outside the {classes} classes, and is not ignore_index={ignore_index}")
-    if not kept.size:
-        raise ValueError(
-            f"all {values.size} targets are ignore_index={ignore_index}: expected at least one to take the mean over"
-        )
+    if values is not None:
+        check_targets(values, logits.shape[-1], ignore_index)
 
 
 def check_schedule(peak: float, warmup_steps: int, total_steps: int) -> None:
@@ -111,9 +115,16 @@ def rate_at(learning_rate: Any, step: int) -> float:
     return float(rate)
 
 
+def check_optimizer(optimizer: Any, kind: type, model: Any) -> None:
+    """Raise TypeError unless optimizer is of the kind (the Adam of a track), ValueError unless it is the model's."""
+    if not isinstance(optimizer, kind):
+        raise TypeError(f"optimizer is a {type(optimizer).__name__}: expected the Adam of this chapter")
+    if getattr(optimizer, "model", model) is not model:
+        raise ValueError("optimizer was made for another model: expected the Adam of this one")
+
+
 def check_train(
-    optimizer: Any,
-    kind: type,
+    steps: int,
     batch_at: Callable,
     num_steps: int,
     label_smoothing: float,
@@ -125,27 +136,34 @@ def check_train(
     """Raise unless the arguments of `train` make sense together, before anything is computed that could be lost.
 
     Args:
-        optimizer: should be an instance of kind.
-        kind: the Adam of the track.
+        steps: how many the optimizer has taken already.
         The others are as for `train`.
 
     Raises:
         TypeError: if an argument has a wrong type.
-        ValueError: if a value is out of range, the optimizer is past num_steps, or the folder of the checkpoint does not exist.
+        ValueError: if a value is out of range, steps are past num_steps, or the checkpoint's folder does not exist.
     """
-    if not isinstance(optimizer, kind):
-        raise TypeError(f"optimizer is a {type(optimizer).__name__}: expected the Adam of this chapter")
     if not callable(batch_at):
         raise TypeError(f"batch_at={batch_at!r}: expected a function of the step that returns (inputs, targets)")
     check_positive(num_steps=num_steps, checkpoint_every=checkpoint_every)
-    if optimizer.steps > num_steps:
-        raise ValueError(f"num_steps={num_steps}: the optimizer has already taken {optimizer.steps} steps")
+    if steps > num_steps:
+        raise ValueError(f"num_steps={num_steps}: the optimizer has already taken {steps} steps")
     check_rate(label_smoothing=label_smoothing)
     _check_ignored(ignore_index)
     if not isinstance(progress, bool):
         raise TypeError(f"progress={progress!r}: expected True or False, got {type(progress).__name__}")
     if checkpoint is not None and not Path(checkpoint).parent.is_dir():
         raise ValueError(f"checkpoint={os.fspath(checkpoint)!r}: its folder does not exist")
+
+
+@contextlib.contextmanager
+def training_mode(model: Any) -> Iterator[None]:
+    """Put a model into training mode, and into evaluation mode afterwards, also when it ends with an error."""
+    model.train()
+    try:
+        yield
+    finally:
+        model.eval()
 
 
 def check_batch(batch: Any, step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -35,14 +35,17 @@ def slots(model: Any) -> dict[str, Slot]:
         TypeError: if the model belongs to none of the three.
         ValueError: if a Keras layer has no weights yet because it was never called.
     """
-    if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
-        return dict(_pytorch_slots(model))
     if "keras" in sys.modules and isinstance(model, sys.modules["keras"].layers.Layer):
         if not model.built:
             raise ValueError(
                 f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
             )
         return dict(_keras_slots(model, ""))
+    if "torch" in sys.modules and isinstance(
+        model, sys.modules["torch"].nn.Module
+    ):  # a Keras layer is one, too, on that backend
+        return dict(_pytorch_slots(model))
+    # Behind Keras, which on its PyTorch backend makes every layer a torch.nn.Module too.
     if hasattr(model, "named_parameters"):
         return {name: Slot(parameter) for name, parameter in model.named_parameters()}
     raise TypeError(
@@ -89,7 +92,9 @@ def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
             child.name: child for child in layer.layers
         }  # built by Sequential or the functional API: no attributes to name them by
     else:
-        children = {name: value for name, value in vars(layer).items() if not name.startswith("_")}
+        # On its PyTorch backend Keras keeps sub-layers where torch.nn.Module does, in _modules.
+        attributes = vars(layer) | vars(layer).get("_modules", {})
+        children = {name: value for name, value in attributes.items() if not name.startswith("_")}
     for name, child in children.items():
         for key, item in (
             {f"{name}.{i}": each for i, each in enumerate(child)}.items()

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from ..checks import check_features, check_positive
+from ..checks import check_entries, check_features, check_positive
 
 # %% ../../notebooks/02_models/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -63,8 +63,9 @@ def mlp(params: dict[str, Any], x: Any) -> Any:
         (..., out) predictions.
 
     Raises:
-        ValueError: if x does not have the features that `hidden.kernel` expects.
+        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
     """
+    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
     check_features(params["hidden.kernel"].shape[0], x=x)
     h = ops.relu(ops.matmul(x, params["hidden.kernel"]) + params["hidden.bias"])  # (..., hidden)
     return ops.matmul(h, params["readout.kernel"]) + params["readout.bias"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..checks import check_features, check_positive, check_rate
+from ..checks import check_entries, check_features, check_positive, check_rate, check_shape
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-2
 class Parameter:
@@ -111,17 +111,17 @@ class Linear(Module):
         """Map (..., in_features) to (..., out_features)."""
         d_in, d_out = self.kernel.value.shape
         check_features(d_in, x=x)
-        self.x = x.reshape(-1, d_in)  # (n, in)
-        return (self.x @ self.kernel.value + self.bias.value).reshape(*x.shape[:-1], d_out)
+        self.x = x
+        return (x.reshape(-1, d_in) @ self.kernel.value + self.bias.value).reshape(*x.shape[:-1], d_out)
 
     def backward(self, grad_output: np.ndarray) -> np.ndarray:
         """Add up the gradients of kernel and bias; return that of the input, (..., in_features)."""
         d_in, d_out = self.kernel.value.shape
-        check_features(d_out, grad_output=grad_output)
+        check_shape((*self.x.shape[:-1], d_out), grad_output=grad_output)
         grad = grad_output.reshape(-1, d_out)  # (n, out)
-        self.kernel.grad += self.x.T @ grad
+        self.kernel.grad += self.x.reshape(-1, d_in).T @ grad
         self.bias.grad += grad.sum(axis=0)
-        return (grad @ self.kernel.value.T).reshape(*grad_output.shape[:-1], d_in)
+        return (grad @ self.kernel.value.T).reshape(self.x.shape)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-10
 class Dropout(Module):
@@ -152,6 +152,8 @@ class Dropout(Module):
 
     def backward(self, grad_output: np.ndarray) -> np.ndarray:
         """Cut and scale the gradient as forward cut and scaled the input."""
+        if self.scale is not None:
+            check_shape(self.scale.shape, grad_output=grad_output)
         return grad_output if self.scale is None else grad_output * self.scale
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-12
@@ -198,8 +200,9 @@ def mlp(params: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
         (..., out) predictions.
 
     Raises:
-        ValueError: if x does not have the features that `hidden.kernel` expects.
+        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
     """
+    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
     check_features(len(params["hidden.kernel"]), x=x)
     h = np.maximum(x @ params["hidden.kernel"] + params["hidden.bias"], 0)  # (..., hidden)
     return h @ params["readout.kernel"] + params["readout.bias"]
@@ -212,7 +215,11 @@ def mlp_backward(params: dict[str, np.ndarray], x: np.ndarray, grad_output: np.n
         params: as for `mlp`.
         x: (n, in) examples.
         grad_output: (n, out) gradient of the loss with respect to `mlp(params, x)`.
+
+    Raises:
+        ValueError: if an entry of params is missing, or a shape does not fit.
     """
+    check_shape(mlp(params, x).shape, grad_output=grad_output)
     h = np.maximum(x @ params["hidden.kernel"] + params["hidden.bias"], 0)  # (n, hidden)
     grad_hidden = (grad_output @ params["readout.kernel"].T) * (h > 0)
     return {

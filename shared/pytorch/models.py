@@ -7,7 +7,7 @@ __all__ = ['MLP', 'mlp']
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_features, check_positive
+from ..checks import check_entries, check_features, check_positive
 
 # %% ../../notebooks/02_models/pytorch.ipynb #implementation-2
 class MLP(nn.Module):
@@ -45,8 +45,9 @@ def mlp(params: dict[str, Tensor], x: Tensor) -> Tensor:
         (..., out) predictions.
 
     Raises:
-        ValueError: if x does not have the features that `hidden.kernel` expects.
+        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
     """
+    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
     check_features(len(params["hidden.kernel"]), x=x)
     h = torch.relu(x @ params["hidden.kernel"] + params["hidden.bias"])  # (..., hidden)
     return h @ params["readout.kernel"] + params["readout.bias"]

@@ -1,0 +1,136 @@
+"""The twins of a chapter say the same things in the same order, under the same names."""
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from shared.side_by_side import EXTRAS, GLOSSARY, TRACKS
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir() and path.name[0] != ".")
+
+
+def headings(path: Path) -> list[str]:
+    """The `##` headings of a notebook, in order."""
+    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
+    return [line[3:].strip() for source in cells for line in source.splitlines() if line.startswith("## ")]
+
+
+def parameters(function: ast.FunctionDef, extras: list[str]) -> list[str]:
+    """A function's parameters by the course's names, without self and the declared extras."""
+    given = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
+    given += [each for each in (function.args.vararg, function.args.kwarg) if each]
+    return [GLOSSARY.get(each.arg, each.arg) for each in given if each.arg != "self" and each.arg not in extras]
+
+
+def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
+    """Public function, class or method -> its parameters; a class stands for its constructor, `Class()` for its call."""
+    extras = EXTRAS[track]
+    names = extras["names"].get(chapter, [])
+    found = {}
+    for node in ast.parse(source).body:
+        if getattr(node, "name", "_").startswith("_") or node.name in names:
+            continue
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = parameters(node, extras["parameters"])
+        for method in (
+            each
+            for each in getattr(node, "body", [])
+            if isinstance(node, ast.ClassDef) and isinstance(each, ast.FunctionDef)
+        ):
+            path = f"{node.name}.{method.name}"
+            if method.name == "__init__":
+                found[node.name] = parameters(method, extras["parameters"])
+            elif method.name in ("forward", "call"):
+                found[f"{node.name}()"] = parameters(method, extras["parameters"])
+            elif not method.name.startswith("_") and method.name not in extras["methods"] and path not in names:
+                found[path] = parameters(method, extras["parameters"])
+    return found
+
+
+def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
+    """A sentence for each public name or parameter that a track has and another has not."""
+    told = []
+    reference = by_track["numpy"]
+    for track in ("pytorch", "keras"):
+        found = by_track[track]
+        told += [f"{chapter}: numpy has {name}, {track} has not" for name in reference if name not in found]
+        told += [f"{chapter}: {track} has {name}, numpy has not" for name in found if name not in reference]
+        told += [
+            f"{chapter}: {name} takes ({', '.join(reference[name])}) in numpy and ({', '.join(found[name])}) in {track}"
+            for name in reference
+            if name in found and reference[name] != found[name]
+        ]
+        if not told and list(reference) != list(found):
+            told.append(f"{chapter}: the order is {', '.join(reference)} in numpy and {', '.join(found)} in {track}")
+    return told
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_twins_have_the_same_headings(chapter):
+    found = {track: headings(ROOT / "notebooks" / chapter / f"{track}.ipynb") for track in TRACKS}
+    for track in ("pytorch", "keras"):
+        assert found[track] == found["numpy"], (
+            f"{chapter}: the headings of {track}.ipynb are {found[track]}, of numpy.ipynb {found['numpy']}"
+        )
+    assert found["numpy"] == ["The idea", "Implementation", "Try it", "Check it", "Pitfalls", "Next"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_compare_has_the_sections_of_every_comparison(chapter):
+    expected = ["The code, side by side", "A dictionary", "Parity", "Cost", "Key differences", "Exercises"]
+    assert headings(ROOT / "notebooks" / chapter / "compare.ipynb") == expected
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_twins_export_the_same_names_with_the_same_parameters(chapter):
+    name = chapter.split("_", 1)[1]
+    by_track = {track: public(track, name, (ROOT / "shared" / track / f"{name}.py").read_text()) for track in TRACKS}
+    assert differences(chapter, by_track) == []
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_declared_extras_exist(chapter):
+    name = chapter.split("_", 1)[1]
+    for track in TRACKS:
+        tree = ast.parse((ROOT / "shared" / track / f"{name}.py").read_text())
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} | {
+            node.name for node in classes
+        }
+        defined |= {
+            f"{node.name}.{each.name}" for node in classes for each in node.body if isinstance(each, ast.FunctionDef)
+        }
+        assert set(EXTRAS[track]["names"].get(name, [])) <= defined
+
+
+def test_differences_are_told_in_a_sentence():
+    numpy = {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"], "only_here": []}
+    told = differences(
+        "06_attention",
+        {
+            "numpy": numpy,
+            "pytorch": {"Layer": ["dropout", "d_model"], "Layer()": ["x", "mask"], "only_here": []},
+            "keras": {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"]},
+        },
+    )
+    assert told == [
+        "06_attention: Layer takes (d_model, dropout) in numpy and (dropout, d_model) in pytorch",
+        "06_attention: numpy has only_here, keras has not",
+    ]
+
+
+def test_the_glossary_and_the_extras_are_read():
+    keras = public(
+        "keras",
+        "x",
+        "class A:\n    def __init__(self, maxlen, embed_dim, **kwargs): ...\n    def call(self, x, training=None): ...\n    def build(self, s): ...",
+    )
+    numpy = public(
+        "numpy",
+        "x",
+        "class A:\n    def __init__(self, max_length, d_model, rng=None): ...\n    def forward(self, x): ...\n    def backward(self, g): ...",
+    )
+    assert keras == numpy == {"A": ["max_length", "d_model"], "A()": ["x"]}

@@ -1,0 +1,135 @@
+"""The set-up: one place decides each version, and `import shared` does what every notebook relies on."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DIRECT = dict(line.split("==") for line in PYPROJECT["project"]["dependencies"])
+PINS = dict(line.split("==") for line in (ROOT / "requirements.txt").read_text().split())
+
+
+def test_every_pin_is_exact_and_the_same_in_both_files():
+    for name, version in DIRECT.items():
+        assert PINS[re.sub(r"\[.*\]", "", name)] == version
+    assert all(re.fullmatch(r"\d+(\.\d+)*(\.post\d+)?", version) for version in PINS.values())
+
+
+def test_conda_installs_the_same_pins():
+    text = (ROOT / "environment.yml").read_text()
+    assert re.findall(r"^ {6}- (.*)$", text, re.MULTILINE) == ["-r requirements.txt", "--editable ."]
+    assert (
+        re.search(r"- python=3\.11$", text, re.MULTILINE) and PYPROJECT["project"]["requires-python"] == ">=3.11,<3.14"
+    )
+    assert "==" not in text  # no version of its own
+
+
+def test_the_build_uses_the_pinned_setuptools():
+    assert PYPROJECT["build-system"]["requires"] == [f"setuptools=={PINS['setuptools']}"]
+
+
+def imported_modules() -> set[str]:
+    """The top-level name of everything that the project imports."""
+    sources = [path.read_text() for folder in ("shared", "tests", "tools") for path in (ROOT / folder).rglob("*.py")]
+    for path in (ROOT / "notebooks").rglob("*.ipynb"):
+        sources += [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    names = set()
+    for source in sources:
+        for node in ast.walk(ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", source))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.split(".")[0])
+    return names
+
+
+def test_everything_imported_is_a_direct_dependency():
+    # Two libraries come with direct ones by design: IPython and nbformat with Jupyter, Pygments with IPython, Pillow with matplotlib.
+    known = {re.sub(r"\[.*\]", "", name).lower() for name in DIRECT} | {"ipython", "nbformat", "pygments", "pillow"}
+    distributions = packages_distributions()
+    local = {"shared", "notebooks", "conftest"} | set(sys.stdlib_module_names)
+    for name in imported_modules() - local:
+        assert {each.lower() for each in distributions[name]} & known, (
+            f"{name} is imported and pyproject.toml does not name it"
+        )
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+
+
+def test_import_shared_loads_no_framework_and_caps_threads():
+    code = (
+        "import os, sys; [os.environ.pop(k, None) for k in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS')]\n"
+        "import shared; print(*sorted({'torch', 'tensorflow', 'keras', 'jax', 'numpy'} & set(sys.modules)))\n"
+        "print(os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    loaded, threads = run(code).stdout.split("\n")[:2]
+    assert loaded == ""
+    assert all(1 <= int(count) <= 2 for count in threads.split())
+
+
+def test_a_readers_own_thread_count_wins():
+    assert run("import os, shared; print(os.environ['OMP_NUM_THREADS'])", OMP_NUM_THREADS="7").stdout == "7\n"
+
+
+def test_tensorflow_is_imported_without_a_word():
+    result = run("import shared, tensorflow; print(tensorflow.__name__, tensorflow.__spec__.loader is not None)")
+    assert (result.stdout, result.stderr) == ("tensorflow True\n", "")
+
+
+def test_errors_after_the_import_are_still_seen():
+    result = run("import shared, tensorflow, os; os.write(2, b'seen')")
+    assert result.stderr == "seen"
+
+
+def test_seeds_make_every_framework_repeat_itself():
+    import keras
+    import numpy as np
+    import torch
+
+    import shared
+
+    def draw() -> list[float]:
+        return [
+            np.random.rand(),
+            torch.rand(()).item(),
+            float(keras.random.uniform(())),
+            float(keras.initializers.RandomNormal()((1,))[0]),
+        ]
+
+    shared.set_seed(3)
+    first = draw()
+    second = draw()
+    shared.set_seed(3)
+    assert draw() == first != second
+    assert torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, "0", None])
+def test_a_seed_that_is_none_is_refused(seed):
+    import shared
+
+    with pytest.raises(ValueError, match=r"seed=.*expected a whole number"):
+        shared.set_seed(seed)
+
+
+def test_make_says_which_python_is_needed(tmp_path):
+    makefile = (ROOT / "Makefile").read_text()
+    check = re.search(r"\$\(PYTHON\) -c '(.*)'$", makefile, re.MULTILINE).group(1).replace("$(PYTHON)", "python3")
+    subprocess.run([sys.executable, "-c", check], check=True)
+    old = check.replace("sys.version_info[:2]", "(3, 10)")
+    result = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "Python 3.11, 3.12 or 3.13 is needed, and python3 is 3.10" in result.stderr
