@@ -95,6 +95,21 @@ def check_features(features: int, **arrays: Any) -> None:
             raise ValueError(f"{name} has shape {shape}: expected {features} features on its last axis")
 
 
+def check_sequence(d_model: int, max_length: int, **arrays: Any) -> None:
+    """Raise unless every array, of any framework, is (..., length, d_model) and its length, if known, is not too long.
+
+    Raises:
+        TypeError: if one is no array.
+        ValueError: if one has fewer axes, another number of features, or is too long.
+    """
+    check_features(d_model, **arrays)
+    for name, array in arrays.items():
+        if len(array.shape) < 2:
+            raise ValueError(f"{name} has shape {tuple(array.shape)}: expected (..., length, {d_model})")
+        if array.shape[-2] is not None and array.shape[-2] > max_length:
+            raise ValueError(f"length {array.shape[-2]} is over max_length={max_length}")
+
+
 def known_values(x: Any) -> np.ndarray | None:
     """The values of an array of any framework; None where there are none yet (a traced tensor) or they are on a GPU."""
     try:
@@ -138,9 +153,9 @@ def check_mask(mask: Any, *shape: int) -> None:
     """
     if mask is None:
         return
-    dtype = str(getattr(mask, "dtype", type(mask).__name__))
-    if "bool" not in dtype:
-        raise TypeError(f"mask has dtype {dtype}: expected booleans, True where a query may attend to a key")
+    check_array(mask=mask)
+    if "bool" not in str(mask.dtype):
+        raise TypeError(f"mask has dtype {mask.dtype}: expected booleans, True where a query may attend to a key")
     given = tuple(mask.shape)
     fits = len(given) <= len(shape) and all(
         m in (1, None) or s is None or m == s for m, s in zip(given[::-1], shape[::-1])
@@ -196,15 +211,26 @@ def check_multi_head(query: Any, key: Any, value: Any, mask: Any, d_model: int, 
             )
 
 
-def check_token_batch(tokens: Any) -> None:
-    """Raise unless tokens, of any framework, are whole numbers of shape (batch, length).
+def check_token_batch(tokens: Any, pad_id: int = 0) -> None:
+    """Raise unless tokens, of any framework, are whole numbers of shape (batch, length), and pad_id is a whole number.
 
     Raises:
-        TypeError: if tokens is no array of whole numbers.
-        ValueError: if it does not have two axes.
+        TypeError: if tokens is no array of whole numbers, or pad_id no whole number.
+        ValueError: if tokens do not have two axes.
     """
+    if isinstance(pad_id, bool) or not isinstance(pad_id, numbers.Integral):
+        raise TypeError(f"pad_id={pad_id!r}: expected a whole number, got {type(pad_id).__name__}")
     check_array(tokens=tokens)
     if "int" not in str(tokens.dtype):
         raise TypeError(f"tokens have dtype {tokens.dtype}: expected whole numbers")
     if len(tokens.shape) != 2:
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}: expected (batch, length)")
+
+
+def check_callable(**functions: Any) -> None:
+    """Raise TypeError unless every value can be called: a function, a module or a layer."""
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(
+                f"{name} is a {type(function).__name__}: expected a function to call, such as a layer, not its result"
+            )

@@ -26,16 +26,20 @@ EXTRAS: dict[str, dict[str, Any]] = {
     "numpy": {
         "parameters": ["rng"],  # no global generator
         "methods": ["backward"],  # written by hand; the frameworks derive it
-        "names": {
+        "names": {  # chapter -> names, methods as Class.method, parameters as name(parameter)
             "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
             "attention": ["scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
+            "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
         },
     },
     "pytorch": {
         "parameters": [],
         "methods": [],
-        "names": {"embeddings": ["TokenEmbedding.reset_parameters"]},  # where nn.Embedding draws its vectors
+        "names": {
+            "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
+            "training": ["Adam(model)", "Adam.step"],
+        },
     },
     "keras": {
         "parameters": ["kwargs", "training"],  # name and dtype of a layer; whether dropout drops
@@ -45,7 +49,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "compute_output_shape",
             "compute_mask",
         ],  # weights on first use; saving; tracing
-        "names": {"embeddings": ["TokenAndPositionEmbedding.sinusoid"]},  # an initializer has to be a function
+        "names": {
+            "embeddings": ["TokenAndPositionEmbedding.sinusoid"],  # an initializer has to be a function
+            "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
+            "training": ["Adam.update_step"],  # `compile` hands Adam the weights, and `fit` calls it
+        },
     },
 }
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shared.checks import check_positive, check_rate, known_values
+from shared.checks import check_array, check_positive, check_rate, known_values
 from shared.weights import get_weights, load_arrays, match, save_arrays
 
 GROUPS = ("model", "first_moment", "second_moment")
@@ -67,8 +67,7 @@ def check_cross_entropy(logits: Any, targets: Any, label_smoothing: float, ignor
     check_rate(label_smoothing=label_smoothing)
     _check_ignored(ignore_index)
     for name, array, kind in (("logits", logits, "float"), ("targets", targets, "int")):
-        if not hasattr(array, "shape"):
-            raise TypeError(f"{name} is a {type(array).__name__}: expected an array")
+        check_array(**{name: array})
         if kind not in str(array.dtype):
             raise TypeError(
                 f"{name} has dtype {array.dtype}: expected {'floating-point' if kind == 'float' else 'whole'} numbers"

@@ -24,5 +24,7 @@ def float64():
     import keras
 
     keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")  # an earlier layer has fixed the policy, and floatx alone changes nothing
     yield
     keras.config.set_floatx("float32")
+    keras.config.set_dtype_policy("float32")

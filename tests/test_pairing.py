@@ -18,36 +18,42 @@ def headings(path: Path) -> list[str]:
     return [line[3:].strip() for source in cells for line in source.splitlines() if line.startswith("## ")]
 
 
-def parameters(function: ast.FunctionDef, extras: list[str]) -> list[str]:
-    """A function's parameters by the course's names, without self and the declared extras."""
-    given = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
-    given += [each for each in (function.args.vararg, function.args.kwarg) if each]
-    return [GLOSSARY.get(each.arg, each.arg) for each in given if each.arg != "self" and each.arg not in extras]
-
-
 def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
-    """Public function, class or method -> its parameters; a class stands for its constructor, `Class()` for its call."""
+    """Public function, class or method -> its parameters by the course's names, without the declared extras.
+
+    A class stands for its constructor, and `Class()` for its call.
+    """
     extras = EXTRAS[track]
     names = extras["names"].get(chapter, [])
     found = {}
+
+    def add(name: str, given: list[str]) -> None:
+        skipped = ("self", *extras["parameters"])
+        kept = [each for each in given if each not in skipped and f"{name}({each})" not in names]
+        found[name] = [GLOSSARY.get(each, each) for each in kept]
+
     for node in ast.parse(source).body:
         if getattr(node, "name", "_").startswith("_") or node.name in names:
             continue
         if isinstance(node, ast.FunctionDef):
-            found[node.name] = parameters(node, extras["parameters"])
-        for method in (
-            each
-            for each in getattr(node, "body", [])
-            if isinstance(node, ast.ClassDef) and isinstance(each, ast.FunctionDef)
-        ):
+            add(node.name, parameters(node))
+            continue
+        if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+            add(node.name, [each.target.id for each in node.body if isinstance(each, ast.AnnAssign)])
+        for method in (each for each in node.body if isinstance(each, ast.FunctionDef)):
             path = f"{node.name}.{method.name}"
             if method.name == "__init__":
-                found[node.name] = parameters(method, extras["parameters"])
+                add(node.name, parameters(method))
             elif method.name in ("forward", "call"):
-                found[f"{node.name}()"] = parameters(method, extras["parameters"])
+                add(f"{node.name}()", parameters(method))
             elif not method.name.startswith("_") and method.name not in extras["methods"] and path not in names:
-                found[path] = parameters(method, extras["parameters"])
+                add(path, parameters(method))
     return found
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    given = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
+    return [each.arg for each in (*given, function.args.vararg, function.args.kwarg) if each]
 
 
 def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
@@ -103,7 +109,8 @@ def test_declared_extras_exist(chapter):
         defined |= {
             f"{node.name}.{each.name}" for node in classes for each in node.body if isinstance(each, ast.FunctionDef)
         }
-        assert set(EXTRAS[track]["names"].get(name, [])) <= defined
+        declared = {each.split("(")[0] for each in EXTRAS[track]["names"].get(name, [])}
+        assert declared <= defined
 
 
 def test_differences_are_told_in_a_sentence():
