@@ -50,7 +50,6 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "compute_mask",
         ],  # weights on first use; saving; tracing
         "names": {
-            "embeddings": ["TokenAndPositionEmbedding.sinusoid"],  # an initializer has to be a function
             "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
             "training": ["Adam.update_step"],  # `compile` hands Adam the weights, and `fit` calls it
         },
@@ -80,9 +79,15 @@ def source(track: str, chapter: str, name: str) -> str:
     text = inspect.getsource(found)
     skipped = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        # A function that is nothing but its docstring keeps it.
+        if (
+            isinstance(node, ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+            and len(node.body) > 1
+        ):
             skipped |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return "\n".join(line for number, line in enumerate(text.splitlines(), 1) if number not in skipped and line.strip())
+    lines = [line.removesuffix("  # fmt: skip") for line in text.splitlines()]
+    return "\n".join(line for number, line in enumerate(lines, 1) if number not in skipped and line.strip())
 
 
 def _narrow(code: str) -> str:
