@@ -19,35 +19,13 @@ from .encoder import Encoder
 class MutationModel(nn.Module):
     """A Transformer encoder that says, for each site of an ancestor, how likely each descendant token is.
 
-    Args:
-        d_model: features of a site.
-        num_heads: attention heads, which share the features evenly.
-        d_ff: features inside the feed-forward networks.
-        dropout: rate of dropout, on the embeddings and in the encoder, in [0, 1).
-        norm_first: pre-norm blocks (True) or post-norm (False).
-        vocab_size: number of tokens, of ancestors and descendants alike.
-        max_length: the longest sequence allowed.
-        num_layers: encoder blocks.
-        pad_id: the token that no site may attend to.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: the encoder of Vaswani et al. 2017, section 3.1, with pre-norm blocks as in Xiong et al. 2020.
+    Args, Raises, Source: as for `build_model`.
     """
 
     def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-        vocab_size: int = len(VOCABULARY),
-        max_length: int = 64,
-        num_layers: int = 1,
-        pad_id: int = PAD_ID,
-    ):
+        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True,
+        vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID,
+    ):  # fmt: skip
         super().__init__()
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
@@ -64,19 +42,26 @@ class MutationModel(nn.Module):
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #implementation-4
 def build_model(
-    d_model: int = 32,
-    num_heads: int = 2,
-    d_ff: int = 64,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-    vocab_size: int = len(VOCABULARY),
-    max_length: int = 64,
-    num_layers: int = 1,
-    pad_id: int = PAD_ID,
-) -> MutationModel:
-    """Make the model of this chapter: one small block, kernels drawn as in Glorot & Bengio 2010, positions that start as the sinusoid.
+    d_model: int = 32, num_heads: int = 2, d_ff: int = 64, dropout: float = 0.0, norm_first: bool = True,
+    vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID,
+) -> MutationModel:  # fmt: skip
+    """Make the model of this chapter, with kernels as in Glorot & Bengio 2010 and positions that start as the sinusoid.
 
-    Args, Raises: as for `MutationModel`.
+    Args:
+        d_model: features of a site.
+        num_heads: attention heads, which share the features evenly.
+        d_ff: features inside the feed-forward networks.
+        dropout: rate of dropout, on the embeddings and in the encoder, in [0, 1).
+        norm_first: pre-norm blocks (True) or post-norm (False).
+        vocab_size: number of tokens, of ancestors and descendants alike.
+        max_length: the longest sequence allowed.
+        num_layers: encoder blocks.
+        pad_id: the token that no site may attend to.
+
+    Raises:
+        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
+
+    Source: the encoder of Vaswani et al. 2017, section 3.1, with pre-norm blocks as in Xiong et al. 2020.
     """
     model = MutationModel(d_model, num_heads, d_ff, dropout, norm_first, vocab_size, max_length, num_layers, pad_id)
     for layer in model.modules():

@@ -178,7 +178,7 @@ def _set_random_state(model: nn.Module, states: dict, name: str) -> None:
     """Set the state of the random numbers, if the file has one for the model's device."""
     kind, library = _random_library(model)
     try:
-        if kind in states:
+        if kind in dict(states):
             library.set_rng_state(torch.frombuffer(bytearray.fromhex(states[kind]), dtype=torch.uint8))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: the random state does not fit: {error}") from error
