@@ -68,9 +68,10 @@ def check_cross_entropy(logits: Any, targets: Any, label_smoothing: float, ignor
     _check_ignored(ignore_index)
     for name, array, kind in (("logits", logits, "float"), ("targets", targets, "int")):
         check_array(**{name: array})
-        if kind not in str(array.dtype):
+        dtype = getattr(array.dtype, "name", str(array.dtype))
+        if kind not in dtype:
             raise TypeError(
-                f"{name} has dtype {array.dtype}: expected {'floating-point' if kind == 'float' else 'whole'} numbers"
+                f"{name} has dtype {dtype}: expected {'floating-point' if kind == 'float' else 'whole'} numbers"
             )
     shape, expected = tuple(targets.shape), tuple(logits.shape)[:-1]
     if (

@@ -1,6 +1,7 @@
 """Chapter 06: attention is one function in the three tracks, with any mask, and it is the function of the libraries."""
 
 import copy
+import warnings
 
 import keras
 import numpy as np
@@ -368,12 +369,15 @@ def check_properties(track: str) -> None:
     far = np.abs(weights - other_weights).max(axis=(0, 2, 3))
     assert far[1] > 1e-3 and far[[0, 2, 3]].max() < 1e-6
     # Pitfall 36: what is given is not written to.
-    given = [TENSOR[track](array.copy()) for array in (x, x, x, causal)]
-    attention(*given[:3], mask=given[3])
-    attention(*given[:3], mask=given[3], return_weights=True)
-    module.scaled_dot_product_attention(*given)
-    for tensor, array in zip(given, (x, x, x, causal)):
-        assert np.array_equal(as_numpy(tensor), array)
+    for function in (
+        attention,
+        lambda *given: attention(*given, return_weights=True),
+        module.scaled_dot_product_attention,
+    ):
+        given = [TENSOR[track](array.copy()) for array in (x, x, x, causal)]
+        function(*given)
+        for tensor, array in zip(given, (x, x, x, causal)):
+            assert np.array_equal(as_numpy(tensor), array)
     # Weights are not negative and sum to one, and an output lies within the values.
     _, weights = call(track, attention, x, x, x, mask=causal, return_weights=True)
     assert weights.shape == (3, 4, 6, 6) and (weights >= 0).all()
@@ -548,7 +552,12 @@ def test_keras_config_round_trip():
 
 def test_keras_carries_no_mask_on_and_accepts_none(rng):
     attention, x = layer("keras"), TENSOR["keras"](rng.normal(size=(3, 6, 16)).astype(np.float32))
-    output = attention(x, x, x, mask=keras_attention.padding_mask(TENSOR["keras"](np.ones((3, 6), np.int32))))
+    mask = keras_attention.padding_mask(TENSOR["keras"](np.ones((3, 6), np.int32)))
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "error", UserWarning
+        )  # a layer that does not support masking would warn of the one it destroys
+        output = attention(x, x, x, mask=mask)
     assert getattr(output, "_keras_mask", None) is None
     embedded = keras.layers.Embedding(5, 16, mask_zero=True)(np.array([[1, 2, 0]]))
     with pytest.raises(ValueError, match="key carries an implicit Keras mask"):

@@ -20,10 +20,7 @@ from ..weights import as_numpy, get_weights, set_weights
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")
 class MutationModel(keras.Model):
-    """A Transformer encoder that says, for each site of an ancestor, how likely each descendant token is.
-
-    Args, Raises, Source: as for `build_model`.
-    """
+    """A Transformer encoder: how likely is each descendant token at each site? Arguments as for `build_model`."""
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True,

@@ -136,8 +136,9 @@ class _Optimizer(keras.optimizers.Optimizer):
             self.first_moment, self.second_moment = self.add_optimizer_variables(variables, names)
 
     def apply(self, grads: list, trainable_variables: list[keras.Variable] | None = None) -> None:
-        """Take a step. TensorFlow gives an embedding's gradient as rows with repeats: made dense, they are summed."""
-        super().apply([g if g is None else ops.convert_to_tensor(g) for g in grads], trainable_variables)
+        """Take a step. TensorFlow gives an embedding's gradient as rows with repeats; reshape makes one array of it."""
+        variables = list(trainable_variables or self._trainable_variables)
+        super().apply([g if g is None else ops.reshape(g, v.shape) for g, v in zip(grads, variables)], variables)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an optimizer like this one."""
@@ -344,9 +345,9 @@ def train(
         TypeError, ValueError: if an argument or a batch does not fit.
     """
     check_optimizer(optimizer, Adam, model)
-    steps, settings = range(optimizer.steps, num_steps), (label_smoothing, ignore_index)
-    check_train(steps.start, batch_at, num_steps, *settings, progress, checkpoint, checkpoint_every)
-    if not steps:
+    settings = label_smoothing, ignore_index
+    check_train(optimizer.steps, batch_at, num_steps, *settings, progress, checkpoint, checkpoint_every)
+    if not (steps := range(optimizer.steps, num_steps)):
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
     after = _AfterEachStep(steps, checkpoint, checkpoint_every)

@@ -17,10 +17,7 @@ from .encoder import Encoder
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #implementation-2
 class MutationModel(nn.Module):
-    """A Transformer encoder that says, for each site of an ancestor, how likely each descendant token is.
-
-    Args, Raises, Source: as for `build_model`.
-    """
+    """A Transformer encoder: how likely is each descendant token at each site? Arguments as for `build_model`."""
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True,
