@@ -120,7 +120,9 @@ def test_sampled_frequencies(process, seed):
         expected = reference(process, NUCLEOTIDES[own] + NUCLEOTIDES[after : after + 1])[0]
         counts = np.bincount(seen, minlength=5)
         assert len(seen) > 500
-        assert np.all(np.abs(counts - len(seen) * expected) <= 5 * np.sqrt(len(seen) * expected * (1 - expected)) + 1e-6), (own, after)
+        assert np.all(
+            np.abs(counts - len(seen) * expected) <= 5 * np.sqrt(len(seen) * expected * (1 - expected)) + 1e-6
+        ), (own, after)
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=str)
@@ -137,7 +139,9 @@ def test_sites_mutate_independently(process):
         assert np.all(np.abs(together - 60_000 * product) <= 5 * np.sqrt(60_000 * product * (1 - product)) + 1e-6)
 
 
-@pytest.mark.parametrize("process", [AToG(1, 0), AToG(0, 1), CpGDeamination(4, 0, 1), CpGDeamination(4, 0, 0), Kimura80(4, 0)], ids=str)
+@pytest.mark.parametrize(
+    "process", [AToG(1, 0), AToG(0, 1), CpGDeamination(4, 0, 1), CpGDeamination(4, 0, 0), Kimura80(4, 0)], ids=str
+)
 def test_certain_processes(process):
     codes = np.random.default_rng(0).integers(0, 4, (300, 50))
     exact = process.probabilities(codes)
@@ -171,13 +175,23 @@ def test_padding_stays_padding(process):
 
 @pytest.mark.parametrize(
     "kind, name",
-    [(AToG, "p"), (AToG, "polymorphism"), (Kimura80, "kappa"), (Kimura80, "t"), (CpGDeamination, "kappa"), (CpGDeamination, "d"), (CpGDeamination, "c")],
+    [
+        (AToG, "p"),
+        (AToG, "polymorphism"),
+        (Kimura80, "kappa"),
+        (Kimura80, "t"),
+        (CpGDeamination, "kappa"),
+        (CpGDeamination, "d"),
+        (CpGDeamination, "c"),
+    ],
 )
 def test_processes_refuse_bad_parameters(kind, name):
     for value in (-0.1, math.nan, math.inf):
         assert_refused(ValueError, f"{name}={value}: expected a finite number", kind, **{name: value})
     for value in (True, "0.1", None, 1j):
-        assert_refused(TypeError, f"{name}={value!r}: expected a number, got {type(value).__name__}", kind, **{name: value})
+        assert_refused(
+            TypeError, f"{name}={value!r}: expected a number, got {type(value).__name__}", kind, **{name: value}
+        )
     if name in ("p", "polymorphism", "c"):
         assert_refused(ValueError, f"{name}=1.01: expected a finite number from 0 to 1", kind, **{name: 1.01})
 
@@ -185,8 +199,13 @@ def test_processes_refuse_bad_parameters(kind, name):
 def test_processes_refuse_bad_codes():
     assert_refused(ValueError, "p=0.7 and polymorphism=0.4: expected a sum of at most 1", AToG, 0.7, 0.4)
     for process in (AToG(), Kimura80(), CpGDeamination()):
-        for function in (process.probabilities, lambda codes, process=process: process.sample(codes, np.random.default_rng(0))):
-            assert_refused(ValueError, "ancestors hold the code 5: expected 0 to 4 (ACGTR) or PAD_CODE=255", function, [[0, 5]])
+        for function in (
+            process.probabilities,
+            lambda codes, process=process: process.sample(codes, np.random.default_rng(0)),
+        ):
+            assert_refused(
+                ValueError, "ancestors hold the code 5: expected 0 to 4 (ACGTR) or PAD_CODE=255", function, [[0, 5]]
+            )
             assert_refused(ValueError, "ancestors hold the code -1", function, [[0, -1]])
             assert_refused(TypeError, "ancestors have dtype float64: expected whole numbers", function, [[0.0]])
             assert_refused(ValueError, "ancestors=3: expected an array of shape (..., length)", function, 3)
@@ -216,7 +235,9 @@ def test_ancestors_and_lengths_are_uniform():
         table = simulate(AToG(), 12_000, (5, 9), seed)
         assert (table["ancestor"].str.len() == table["descendant"].str.len()).all()
         lengths = table["ancestor"].str.len().value_counts()
-        assert sorted(lengths.index) == [5, 6, 7, 8, 9] and np.all(np.abs(lengths - 2400) < 5 * math.sqrt(12_000 * 0.2 * 0.8))
+        assert sorted(lengths.index) == [5, 6, 7, 8, 9] and np.all(
+            np.abs(lengths - 2400) < 5 * math.sqrt(12_000 * 0.2 * 0.8)
+        )
         text = "".join(table["ancestor"])
         for word in map("".join, itertools.product("ACGT", repeat=2)):
             # Pairs that do not overlap are independent.
@@ -229,7 +250,10 @@ def test_steps_of_a_seed_differ():
     batches = [sample_tokens(Kimura80(), 8, 32, (0, step))[0] for step in range(20)]
     assert len({batch.tobytes() for batch in batches}) == 20
     # Far apart in time, what a site becomes does not depend on what it was, so that only the draw is left.
-    far = [np.bitwise_xor(*(tokens - 1 for tokens in sample_tokens(Kimura80(1, 50), 8, 32, (0, step)))) for step in range(20)]
+    far = [
+        np.bitwise_xor(*(tokens - 1 for tokens in sample_tokens(Kimura80(1, 50), 8, 32, (0, step))))
+        for step in range(20)
+    ]
     assert len({changes.tobytes() for changes in far}) == 20
 
 
@@ -267,7 +291,9 @@ def test_tokens_round_trip(sequences, room):
     tokens = tokenize_and_pad(sequences, longest + room)
     assert tokens.dtype == np.int64 and tokens.shape == (len(sequences), longest + room)
     for row, sequence in zip(tokens, sequences):
-        assert row.tolist() == [VOCABULARY.index(letter) for letter in sequence] + [PAD_ID] * (longest + room - len(sequence))
+        assert row.tolist() == [VOCABULARY.index(letter) for letter in sequence] + [PAD_ID] * (
+            longest + room - len(sequence)
+        )
     assert detokenize(tokens) == sequences
     np.testing.assert_array_equal(tokenize_and_pad(pd.Series(map(str.lower, sequences))), tokens[:, :longest])
 
@@ -287,7 +313,9 @@ def test_tokens_refuse_bad_arguments():
         (["A\n"], "\n", 0),
         (["AC", "G\U0001d538", "T"], "\U0001d538", 1),
     ]:
-        assert_refused(ValueError, f"sequences[{index}]: {letter!r} is not a nucleotide; known: ACGTR", tokenize_and_pad, sequences)
+        assert_refused(
+            ValueError, f"sequences[{index}]: {letter!r} is not a nucleotide; known: ACGTR", tokenize_and_pad, sequences
+        )
     assert_refused(ValueError, "length 80 is over max_length=64", tokenize_and_pad, ["ACG", "A" * 80], 64)
     assert_refused(ValueError, "max_length=0: expected at least 1", tokenize_and_pad, ["ACG"], 0)
     assert_refused(TypeError, "max_length=4.0: expected a whole number", tokenize_and_pad, ["ACG"], 4.0)
@@ -364,18 +392,28 @@ def test_scores_by_brute_force(process, sequences):
     rows = [reference(process, sequence) for sequence in sequences]
     exact = np.concatenate(rows)
     looks = [(letter, site == len(sequence) - 1) for sequence in sequences for site, letter in enumerate(sequence)]
-    by_look = np.array([np.mean([exact[j] for j, other in enumerate(looks) if other == look], axis=0) for look in looks])
+    by_look = np.array(
+        [np.mean([exact[j] for j, other in enumerate(looks) if other == look], axis=0) for look in looks]
+    )
     for function, predicted in ((optimum, exact), (per_site_optimum, by_look)):
         result = function(process, sequences)
         losses = [-sum(e * math.log(p) for e, p in zip(site, guess) if e > 0) for site, guess in zip(exact, predicted)]
         assert math.isclose(result.cross_entropy, np.mean(losses), abs_tol=1e-12)
         np.testing.assert_allclose(result, function(process, tokenize_and_pad(sequences, 15)))
         # Of two letters that are equally probable rounding decides which is taken; over the sites that share a prediction both are right equally often.
-        assert math.isclose(result.accuracy, np.mean([site[guess.argmax()] for site, guess in zip(exact, predicted)]), abs_tol=1e-12)
+        assert math.isclose(
+            result.accuracy, np.mean([site[guess.argmax()] for site, guess in zip(exact, predicted)]), abs_tol=1e-12
+        )
 
 
 @modest
-@given(some_process, some_sequences, st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 10.0]), st.sampled_from([np.float32, np.float64]))
+@given(
+    some_process,
+    some_sequences,
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.1, 1.0, 10.0]),
+    st.sampled_from([np.float32, np.float64]),
+)
 def test_nothing_beats_the_optimum(process, sequences, seed, sharpness, dtype):
     tokens = tokenize_and_pad(sequences, 14)
     best, blind = optimum(process, tokens), per_site_optimum(process, tokens)
@@ -383,7 +421,9 @@ def test_nothing_beats_the_optimum(process, sequences, seed, sharpness, dtype):
     logits = sharpness * np.random.default_rng(seed).standard_normal((*tokens.shape, len(VOCABULARY)))
     random = np.exp(logits - logits.max(-1, keepdims=True))
     random = (random / random.sum(-1, keepdims=True)).astype(dtype)
-    mixed = (0.99 * np.where(tokens[..., None] > 0, probabilities(process, tokens), random) + 0.01 * random).astype(dtype)
+    mixed = (0.99 * np.where(tokens[..., None] > 0, probabilities(process, tokens), random) + 0.01 * random).astype(
+        dtype
+    )
     for predicted in (random, mixed):
         kept = predicted.copy()
         result = score(process, tokens, predicted)
@@ -433,24 +473,47 @@ def test_scores_refuse_bad_arguments():
     for function in (probabilities, optimum, per_site_optimum, score_uniform):
         assert_refused(TypeError, "process=None: expected a process", function, None, ["ACG"])
         assert_refused(ValueError, "token id 9 is outside the vocabulary of 9", function, AToG(), [[1, 2, 9]])
-        assert_refused(ValueError, "ancestors hold <mask>: expected nucleotides and padding", function, AToG(), [[1, 8, 6]])
+        assert_refused(
+            ValueError, "ancestors hold <mask>: expected nucleotides and padding", function, AToG(), [[1, 8, 6]]
+        )
         assert_refused(TypeError, "tokens have dtype float64", function, AToG(), [[1.0, 2.0, 3.0]])
-        assert_refused(ValueError, "ancestors has shape (3,): expected token ids (n, length), or a list of strings", function, AToG(), [1, 2, 3])
+        assert_refused(
+            ValueError,
+            "ancestors has shape (3,): expected token ids (n, length), or a list of strings",
+            function,
+            AToG(),
+            [1, 2, 3],
+        )
         assert_refused(TypeError, "sequences='ACG': expected a list of strings", function, AToG(), "ACG")
         assert_refused(ValueError, "sequences[0]: 'X' is not a nucleotide", function, AToG(), ["XCG"])
         if function is not probabilities:
             assert_refused(ValueError, "ancestors hold no nucleotide", function, AToG(), [[0, 0, 0]])
     assert_refused(ValueError, "predicted has shape (1, 3, 9): expected (1, 4, 9)", score, AToG(), ["ACGT"], uniform)
-    assert_refused(ValueError, "predicted has shape (1, 3, 5): expected (1, 3, 9)", score, AToG(), ["ACG"], uniform[..., :5])
-    assert_refused(ValueError, "sums to 2 to 2 over the tokens of a site: expected probabilities that sum to 1", score, AToG(), ["ACG"], 2 * uniform)
+    assert_refused(
+        ValueError, "predicted has shape (1, 3, 5): expected (1, 3, 9)", score, AToG(), ["ACG"], uniform[..., :5]
+    )
+    assert_refused(
+        ValueError,
+        "sums to 2 to 2 over the tokens of a site: expected probabilities that sum to 1",
+        score,
+        AToG(),
+        ["ACG"],
+        2 * uniform,
+    )
     assert_refused(ValueError, "predicted goes from nan", score, AToG(), ["ACG"], uniform * math.nan)
     assert_refused(ValueError, "predicted goes from -0.8889 to 0.1111", score, AToG(), ["ACG"], uniform - np.eye(9)[:3])
-    assert_refused(TypeError, "predicted has dtype <U1: expected real numbers", score, AToG(), ["ACG"], np.full((1, 3, 9), "x"))
+    assert_refused(
+        TypeError, "predicted has dtype <U1: expected real numbers", score, AToG(), ["ACG"], np.full((1, 3, 9), "x")
+    )
 
 
 # Files
 
-some_pairs = st.lists(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.text(NUCLEOTIDES, min_size=n, max_size=n)] * 2)), min_size=1, max_size=6)
+some_pairs = st.lists(
+    st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.text(NUCLEOTIDES, min_size=n, max_size=n)] * 2)),
+    min_size=1,
+    max_size=6,
+)
 
 
 def as_table(pairs) -> pd.DataFrame:
@@ -488,10 +551,16 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
         ("ancestor,child\nA,A\n", "pairs.csv has no column descendant; found: ancestor, child"),
         ("ACG;ACG\n", "pairs.csv has no column ancestor and no column descendant; found: ACG;ACG"),
         ("ancestor,descendant\n\n", "pairs.csv has no pairs: expected rows below the header"),
-        ("ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n", "row 17 of pairs.csv: 'X' is not a nucleotide; known: ACGTR"),
+        (
+            "ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n",
+            "row 17 of pairs.csv: 'X' is not a nucleotide; known: ACGTR",
+        ),
         ("ancestor,descendant\nA,A\n\n\nA,N\n", "row 5 of pairs.csv: 'N' is not a nucleotide"),
         ("ancestor,descendant\nß,A\n", "row 2 of pairs.csv: 'ß' is not a nucleotide"),
-        ("ancestor,descendant\nA,A\nAC,ACG\n", "row 3 of pairs.csv: the ancestor has 2 sites, the descendant 3; expected as many"),
+        (
+            "ancestor,descendant\nA,A\nAC,ACG\n",
+            "row 3 of pairs.csv: the ancestor has 2 sites, the descendant 3; expected as many",
+        ),
         ("ancestor,descendant\nA,A\nA,\n", "row 3 of pairs.csv: the descendant is empty"),
         ("ancestor,descendant\nA,A\n,A\n", "row 3 of pairs.csv: the ancestor is empty"),
         ("ancestor,descendant\nA,A\nA\n", "row 3 of pairs.csv: 1 fields; expected 2, as in the header"),
@@ -514,11 +583,31 @@ def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypat
     write_csv(as_table([("AC", "AC")]), path)
     kept = path.read_bytes()
     assert_refused(TypeError, "table is a list: expected a pandas.DataFrame", write_csv, [("A", "A")], path)
-    assert_refused(ValueError, "table has no column descendant; found: ancestor", write_csv, pd.DataFrame({"ancestor": ["A"]}), path)
+    assert_refused(
+        ValueError,
+        "table has no column descendant; found: ancestor",
+        write_csv,
+        pd.DataFrame({"ancestor": ["A"]}),
+        path,
+    )
     assert_refused(ValueError, "table has no rows", write_csv, as_table([]), path)
-    assert_refused(ValueError, "row 1 of table: 'X' is not a nucleotide", write_csv, as_table([("A", "A"), ("A", "X")]), path)
-    assert_refused(ValueError, "row 0 of table: the ancestor has 1 sites, the descendant 2", write_csv, as_table([("A", "AC")]), path)
-    assert_refused(TypeError, "row 0 of table: descendant=nan: expected a string, got float", write_csv, as_table([("A", None)]), path)
+    assert_refused(
+        ValueError, "row 1 of table: 'X' is not a nucleotide", write_csv, as_table([("A", "A"), ("A", "X")]), path
+    )
+    assert_refused(
+        ValueError,
+        "row 0 of table: the ancestor has 1 sites, the descendant 2",
+        write_csv,
+        as_table([("A", "AC")]),
+        path,
+    )
+    assert_refused(
+        TypeError,
+        "row 0 of table: descendant=nan: expected a string, got float",
+        write_csv,
+        as_table([("A", None)]),
+        path,
+    )
 
     def half(self, file, **options):
         file.write("ancestor,desc")
@@ -534,8 +623,12 @@ def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypat
 def test_fasta_as_biopython_reads_it(tmp_path_factory, pairs, width, lower):
     path = tmp_path_factory.getbasetemp() / "pairs.fasta"
     sequences = [sequence.lower() if lower else sequence for pair in pairs for sequence in pair]
-    wrapped = ["\n".join(sequence[start : start + width] for start in range(0, len(sequence), width)) for sequence in sequences]
-    path.write_text("".join(f">record {index} > of many\n{text}\n" + "\n" * (index % 2) for index, text in enumerate(wrapped)))
+    wrapped = [
+        "\n".join(sequence[start : start + width] for start in range(0, len(sequence), width)) for sequence in sequences
+    ]
+    path.write_text(
+        "".join(f">record {index} > of many\n{text}\n" + "\n" * (index % 2) for index, text in enumerate(wrapped))
+    )
     with open(path) as file:
         theirs = [sequence.upper() for _, sequence in SimpleFastaParser(file)]
     assert theirs == [str(record.seq).upper() for record in SeqIO.parse(path, "fasta")]
@@ -547,7 +640,10 @@ def test_fasta_as_biopython_reads_it(tmp_path_factory, pairs, width, lower):
     [
         ("\ufeff>a\nA\n>b\nG\n>c\nT\n", "pairs.fasta has 3 records"),
         ("", "pairs.fasta is empty: expected records that begin with '>'"),
-        ("\nACGT\n>a\nAC\n", "line 2 of pairs.fasta: 'ACGT' comes before the first record; expected a line that begins with '>'"),
+        (
+            "\nACGT\n>a\nAC\n",
+            "line 2 of pairs.fasta: 'ACGT' comes before the first record; expected a line that begins with '>'",
+        ),
         (">a\nAC\n>b\nAC\n>c\nAC\n", "pairs.fasta has 3 records: expected pairs, an ancestor and then its descendant"),
         (">a\nAC\n>b\n\n", "line 3 of pairs.fasta: the record is empty"),
         (">a\nAC\nGT\n\nAN\n>b\nACGTAC\n", "line 5 of pairs.fasta: 'N' is not a nucleotide; known: ACGTR"),

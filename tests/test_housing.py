@@ -16,10 +16,17 @@ def test_the_noise_is_what_is_left(seed):
     table = load(seed=seed)
     noise = table.target - expected_value(table.features)
     n = len(noise)
-    assert table.features.shape == (n, 8) and table.features.dtype == table.target.dtype == np.float64 and n == 2000 and table.names == NAMES
+    assert (
+        table.features.shape == (n, 8)
+        and table.features.dtype == table.target.dtype == np.float64
+        and n == 2000
+        and table.names == NAMES
+    )
     assert abs((noise**2).mean() - table.noise_variance) < 5 * table.noise_variance * math.sqrt(2 / n)
     assert abs(noise.mean()) < 5 * math.sqrt(table.noise_variance / n)
-    assert abs((noise**4).mean() / table.noise_variance**2 - 3) < 5 * math.sqrt(96 / n)  # a normal distribution's fourth moment
+    assert abs((noise**4).mean() / table.noise_variance**2 - 3) < 5 * math.sqrt(
+        96 / n
+    )  # a normal distribution's fourth moment
     for column in table.features.T:
         assert abs(np.corrcoef(column, noise)[0, 1]) < 5 / math.sqrt(n)
 
@@ -43,7 +50,12 @@ def test_columns_are_plausible(seed):
         assert abs(column.mean() - mean) < std / 2 and std / 2 < column.std() < 1.5 * std, name
     columns = dict(zip(NAMES, table.features.T))
     assert np.corrcoef(columns["Latitude"], columns["Longitude"])[0, 1] < -0.8
-    assert columns["HouseAge"].min() >= 1 and columns["HouseAge"].max() <= 52 and columns["AveOccup"].min() > 1 and columns["Population"].min() >= 3
+    assert (
+        columns["HouseAge"].min() >= 1
+        and columns["HouseAge"].max() <= 52
+        and columns["AveOccup"].min() > 1
+        and columns["Population"].min() >= 3
+    )
     assert np.corrcoef(columns["MedInc"], table.target)[0, 1] > 0.5
 
 
@@ -88,7 +100,12 @@ def test_a_small_mlp_beats_a_linear_model(seed):
     linear = ((np.column_stack([x_test, np.ones(len(x_test))]) @ weights - y_test) ** 2).mean()
 
     rng = np.random.default_rng(seed)
-    w1, b1, w2, b2 = rng.uniform(-1, 1, (8, 32)) / 8**0.5, np.zeros(32), rng.uniform(-1, 1, (32, 1)) / 32**0.5, np.zeros(1)
+    w1, b1, w2, b2 = (
+        rng.uniform(-1, 1, (8, 32)) / 8**0.5,
+        np.zeros(32),
+        rng.uniform(-1, 1, (32, 1)) / 32**0.5,
+        np.zeros(1),
+    )
     for _ in range(400):
         hidden = np.maximum(x_train @ w1 + b1, 0)  # (n, 32)
         grad = 2 * (hidden @ w2 + b2 - y_train) / len(y_train)  # (n, 1)
@@ -116,7 +133,10 @@ def test_the_real_table(monkeypatch):
         raise urllib.error.URLError("no route")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_california_housing", fail)
-    with pytest.raises(ConnectionError, match=r"source='california' could not be downloaded \(.*no route.*source='simulated' needs none"):
+    with pytest.raises(
+        ConnectionError,
+        match=r"source='california' could not be downloaded \(.*no route.*source='simulated' needs none",
+    ):
         load("california")
 
 
@@ -132,9 +152,24 @@ def test_bad_arguments():
         (TypeError, "seed=1.5: expected a whole number, got float", split, {"housing": table, "seed": 1.5}),
         (TypeError, "test_fraction='0.2': expected a number", split, {"housing": table, "test_fraction": "0.2"}),
         (ValueError, "test_fraction=1: expected a rate in [0, 1)", split, {"housing": table, "test_fraction": 1}),
-        (ValueError, "test_fraction=nan: expected a rate in [0, 1)", split, {"housing": table, "test_fraction": math.nan}),
-        (ValueError, "test_fraction=0: 0 of 2000 rows to test on; expected at least 1", split, {"housing": table, "test_fraction": 0}),
-        (ValueError, "test_fraction=0.9999: 2000 of 2000 rows to test on", split, {"housing": table, "test_fraction": 0.9999}),
+        (
+            ValueError,
+            "test_fraction=nan: expected a rate in [0, 1)",
+            split,
+            {"housing": table, "test_fraction": math.nan},
+        ),
+        (
+            ValueError,
+            "test_fraction=0: 0 of 2000 rows to test on; expected at least 1",
+            split,
+            {"housing": table, "test_fraction": 0},
+        ),
+        (
+            ValueError,
+            "test_fraction=0.9999: 2000 of 2000 rows to test on",
+            split,
+            {"housing": table, "test_fraction": 0.9999},
+        ),
         (ValueError, "feature AveRooms is the same in all training rows", split, {"housing": constant}),
         (ValueError, "features has shape (3, 7): expected (n, 8)", expected_value, {"features": np.zeros((3, 7))}),
     ]:

@@ -134,7 +134,7 @@ class MultiHeadAttention(_ExplicitMasks):
         self.attention.build((None, None, self.d_model), (None, None, self.d_model))
 
     def call(self, query: Any, key: Any, value: Any, mask: Any = None, return_weights: bool = False) -> Any:
-        """As in the other tracks: (batch, length_q, d_model), and (batch, heads, length_q, length_k) if weights are asked for."""
+        """Attend: (batch, length_q, d_model), and with return_weights also (batch, heads, length_q, length_k)."""
         check_multi_head(query, key, value, mask, self.d_model, self.num_heads)
         mask = None if mask is None else mask[(None,) * (4 - len(mask.shape))]  # (batch, heads, length_q, length_k)
         # The library wants value before key.

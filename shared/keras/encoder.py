@@ -137,7 +137,7 @@ class TransformerBlock(EncoderBlock):
     """
 
     def __init__(self, embed_dim: int, num_heads: int, ff_dim: int, rate: float = 0.1, **kwargs: Any):
-        super().__init__(embed_dim, num_heads, ff_dim, rate, **kwargs)
+        super().__init__(embed_dim, num_heads, ff_dim, rate, norm_first=False, activation="relu", **kwargs)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""

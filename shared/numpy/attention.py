@@ -161,7 +161,7 @@ class MultiHeadAttention(Module):
     def forward(
         self, query: ndarray, key: ndarray, value: ndarray, mask: ndarray | None = None, return_weights: bool = False
     ) -> ndarray | tuple[ndarray, ndarray]:
-        """Map (batch, length_q, d_model) to the same shape; with return_weights, also give (batch, heads, length_q, length_k)."""
+        """Attend: (batch, length_q, d_model), and with return_weights also (batch, heads, length_q, length_k)."""
         check_multi_head(query, key, value, mask, self.d_model, self.num_heads)
         heads = [_split_heads(x, self.num_heads) for x in (self.query(query), self.key(key), self.value(value))]
         attended, weights = scaled_dot_product_attention(*heads, mask, self.dropout)

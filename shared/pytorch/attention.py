@@ -128,7 +128,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, return_weights: bool = False
     ):
-        """Map (batch, length_q, d_model) to the same shape; with return_weights, also give (batch, heads, length_q, length_k)."""
+        """Attend: (batch, length_q, d_model), and with return_weights also (batch, heads, length_q, length_k)."""
         check_multi_head(query, key, value, mask, self.d_model, self.num_heads)
         projections = (self.query(query), self.key(key), self.value(value))  # (batch, length, d_model) each
         q, k, v = (rearrange(x, "b n (h d) -> b h n d", h=self.num_heads) for x in projections)

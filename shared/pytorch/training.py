@@ -178,7 +178,9 @@ def _set_random_state(model: nn.Module, states: dict, name: str) -> None:
     """Set the state of the random numbers, if the file has one for the model's device."""
     kind, library = _random_library(model)
     try:
-        if kind in dict(states):
+        if not isinstance(states, dict) or not all(isinstance(text, str) for text in states.values()):
+            raise TypeError("expected text for each kind of device")
+        if kind in states:
             library.set_rng_state(torch.frombuffer(bytearray.fromhex(states[kind]), dtype=torch.uint8))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: the random state does not fit: {error}") from error
