@@ -131,14 +131,14 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
         ValueError: if an id is outside the vocabulary, or the sequences are longer than max_length.
     """
     check_array(tokens=tokens)
+    if "int" not in str(tokens.dtype):
+        raise TypeError(f"tokens have dtype {tokens.dtype}: expected whole numbers")
     length = tokens.shape[-1] if len(tokens.shape) else None
     if max_length is not None and length is not None and length > max_length:
         raise ValueError(f"length {length} is over max_length={max_length}")
     values = known_values(tokens)
     if values is None or not values.size:
         return
-    if not np.issubdtype(values.dtype, np.integer):
-        raise TypeError(f"tokens have dtype {values.dtype}: expected whole numbers")
     for value in (values.min(), values.max()):
         if not 0 <= value < vocab_size:
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")

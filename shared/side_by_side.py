@@ -92,7 +92,7 @@ def source(track: str, chapter: str, name: str) -> str:
 
 def _narrow(code: str) -> str:
     """The same code with shorter lines, so that three of them fit beside one another."""
-    command = [find_ruff_bin(), "format", "--isolated", "--line-length=46", "--stdin-filename=code.py", "-"]
+    command = [find_ruff_bin(), "format", "--isolated", "--line-length=54", "--stdin-filename=code.py", "-"]
     return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout
 
 
@@ -114,15 +114,16 @@ def columns(chapter: str, *names: str) -> HTML:
         noclasses=True,
         nobackground=True,
         style="xcode",
-        prestyles="margin:0;background:#ffffff;font:inherit;white-space:pre-wrap",
+        prestyles="margin:0;background:#ffffff;font:inherit;white-space:pre",
     )
     cells = []
     for name in names:
         for track, title in TRACKS.items():
             code = highlight(_narrow(source(track, chapter, name)), PythonLexer(), formatter)
             cells.append(f'<div style="{style}"><b style="font-family:sans-serif">{title}: {name}</b>{code}</div>')
-    grid = "display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:6px;text-align:left"
-    return HTML(f'<div style="{grid}">{"".join(cells)}</div>')
+    # As wide as the code needs; on a narrow screen the three scroll together.
+    grid = "display:grid;grid-template-columns:repeat(3,minmax(330px,1fr));gap:6px;text-align:left"
+    return HTML(f'<div style="overflow-x:auto"><div style="{grid}">{"".join(cells)}</div></div>')
 
 
 def cost(chapter: str, models: dict[str, dict[str, Any]]) -> pd.DataFrame:

@@ -420,8 +420,8 @@ def test_every_dropout_acts_in_training(track, place, rng):
         block.build(x.shape)
     for name in ("attention", "attention_residual", "feed_forward", "feed_forward_residual"):
         part = getattr(block, name)
-        is_kerass = track == "keras" and name == "attention"  # our layer is a shell around Keras' own
-        dropout = part.attention._dropout_layer if is_kerass else part.dropout
+        is_shell = track == "keras" and name == "attention"  # our layer is a shell around Keras' own
+        dropout = part.attention._dropout_layer if is_shell else part.dropout
         setattr(dropout, "p" if track == "pytorch" else "rate", 0.5 * (name == place))
     if track == "keras":
         trained, evaluated = block(x, training=True), block(x)

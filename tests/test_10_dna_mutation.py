@@ -54,6 +54,22 @@ def test_backward_three_ways(seed):
     parity.check_backward(model, pytorch_track.MutationModel(**small), {"tokens": tokens}, seed=seed)
 
 
+def test_backward_goes_through_the_dropout_of_the_embeddings(rng):
+    """The same features dropped at every call: the gradient of the positions is that of finite differences."""
+    model = numpy_track.MutationModel(d_model=4, num_heads=2, d_ff=5, vocab_size=6, max_length=7, rng=0)
+    model.dropout.rate = 0.5
+    tokens, grad_output = dna.tokenize_and_pad(["ACGTCG", "CGA"]), rng.normal(size=(2, 6, 6))
+
+    def objective() -> float:
+        model.dropout.rng = np.random.default_rng(1)
+        return float((model(tokens) * grad_output).sum())
+
+    objective()
+    model.backward(grad_output)
+    positions = model.embedding.positions
+    np.testing.assert_allclose(positions.grad, parity.numerical_gradient(objective, positions.value), atol=1e-7)
+
+
 def test_keras_and_its_twins_agree_in_float32():
     tokens = dna.tokenize_and_pad(TEXTS)
     logits = {name: call(model, tokens) for name, model in twins().items()}
@@ -141,6 +157,23 @@ def test_keras_and_the_others_drop_only_in_training(track):
     if track != "keras":
         model.eval()
     assert np.array_equal(call(still, tokens), before)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_keras_and_the_others_drop_features_of_the_embeddings(track, monkeypatch):
+    model, seen = TRACKS[track].build_model(**SMALL, dropout=0.5), []
+
+    def spy(self, x, *_, **__):
+        seen.append(as_numpy(x))
+        return x
+
+    monkeypatch.setattr(type(model.encoder), "call" if track == "keras" else "forward", spy)
+    tokens = dna.tokenize_and_pad(TEXTS)
+    if track == "keras":
+        model(tokens, training=True)
+    else:
+        model.train()(torch.from_numpy(tokens) if track == "pytorch" else tokens)
+    assert 0.3 < (seen[0] == 0).mean() < 0.7
 
 
 class Oracle:
