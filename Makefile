@@ -22,7 +22,7 @@ help:  ## list the targets
 
 lab: .venv/installed  ## set up, trust the notebooks and open JupyterLab on the map
 	$(BIN)/jupyter trust notebooks/*.ipynb notebooks/*/*.ipynb > /dev/null
-	$(BIN)/jupyter lab --port=$(PORT) $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00_start_here.ipynb
+	$(BIN)/jupyter lab --port=$(PORT) $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb
 
 test: .venv/installed  ## set up and run every unit test and every notebook
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

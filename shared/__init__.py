@@ -1,4 +1,4 @@
-"""What every notebook needs before its first line: capped threads, a quiet TensorFlow, seeds.
+"""What every notebook needs before its first line: capped threads, quiet libraries, seeds.
 
 Import this package before NumPy or a framework (every notebook does so in its first cell). Nothing heavy is imported here:
 a notebook on NumPy does not wait for PyTorch or TensorFlow.
@@ -7,14 +7,18 @@ a notebook on NumPy does not wait for PyTorch or TensorFlow.
 import contextlib
 import importlib.abc
 import importlib.machinery
+import logging
 import os
 import random
 import sys
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
+_threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
-    os.environ.setdefault(_name, str(min(2, os.cpu_count() or 1)))
+    os.environ.setdefault(_name, _threads)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 
 @contextlib.contextmanager

@@ -131,8 +131,9 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
         ValueError: if an id is outside the vocabulary, or the sequences are longer than max_length.
     """
     check_array(tokens=tokens)
-    if "int" not in str(tokens.dtype):
-        raise TypeError(f"tokens have dtype {tokens.dtype}: expected whole numbers")
+    dtype = getattr(tokens.dtype, "name", str(tokens.dtype)).removeprefix("torch.")
+    if "int" not in dtype:
+        raise TypeError(f"tokens have dtype {dtype}: expected whole numbers")
     length = tokens.shape[-1] if len(tokens.shape) else None
     if max_length is not None and length is not None and length > max_length:
         raise ValueError(f"length {length} is over max_length={max_length}")

@@ -81,12 +81,18 @@ def test_import_shared_loads_no_framework_and_caps_threads():
 
 
 def test_a_readers_own_thread_count_wins():
-    assert run("import os, shared; print(os.environ['OMP_NUM_THREADS'])", OMP_NUM_THREADS="7").stdout == "7\n"
+    code = "import os; os.environ.pop('OPENBLAS_NUM_THREADS', 0); import shared; print(*map(os.environ.get, ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS')))"
+    assert run(code, OMP_NUM_THREADS="7").stdout == "7 7\n"
 
 
 def test_tensorflow_is_imported_without_a_word():
     result = run("import shared, tensorflow; print(tensorflow.__name__, tensorflow.__spec__.loader is not None)")
     assert (result.stdout, result.stderr) == ("tensorflow True\n", "")
+
+
+def test_matplotlib_says_nothing_of_its_fonts():
+    code = "import shared, matplotlib.font_manager as fonts; fonts._log.warning('building'); fonts.findfont('no such font')"
+    assert run(code).stderr == ""
 
 
 def test_errors_after_the_import_are_still_seen():
