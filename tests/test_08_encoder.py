@@ -471,7 +471,7 @@ def test_keras_trains_a_little(rng):
     model, tokens = classifier(0), rng.integers(1, 5, (128, 8))
     model.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     labels = (tokens[:, 0] == 1).astype("int32")
-    losses = model.fit(tokens, labels, batch_size=32, epochs=6, verbose=0).history["loss"]
+    losses = model.fit(tokens, labels, batch_size=32, epochs=15, verbose=0).history["loss"]
     assert losses[-1] < 0.7 * losses[0]
 
 
