@@ -898,13 +898,14 @@ def check_failing_write(track, path, monkeypatch):
     before = path.read_bytes()
     training.train(model, adam, batch_at, 2)
 
-    def full(file):
+    def full(*files):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        training.save_checkpoint(path, model, adam)
-    assert path.read_bytes() == before
+    for step in ("fsync", "replace"):  # while the new file is written, and when it is to take the old one's place
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
+            patch.setattr(os, step, full)
+            training.save_checkpoint(path, model, adam)
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("track", ARRAYS)
