@@ -209,11 +209,20 @@ def save_arrays(arrays: dict[str, np.ndarray], path: str | os.PathLike, metadata
     os.replace(aside, path)
 
 
+def _bfloat16(path: Path) -> dict[str, np.ndarray]:
+    """The bfloat16 arrays of a safetensors file, as float32: the same numbers, whose 16 lower bits are zero."""
+    return {
+        name: (np.frombuffer(tensor["data"], "<u2").astype(np.uint32) << 16).view(np.float32).reshape(tensor["shape"])
+        for name, tensor in safetensors.deserialize(path.read_bytes())
+        if tensor["dtype"] == "BF16"
+    }
+
+
 def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `save_arrays` wrote.
+    """Read what `save_arrays` wrote, or any safetensors file.
 
     Returns:
-        the arrays by name, and the metadata.
+        the arrays by name, bfloat16 as float32 because NumPy has none; and the metadata of `save_arrays`, empty for another's file.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -224,9 +233,11 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
         raise FileNotFoundError(f"path={path.name!r}: no such file")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - the file is no mapping
-            return arrays, json.loads((file.metadata() or {}).get("course", "{}"))
-    except (safetensors.SafetensorError, ValueError) as error:
+            metadata = json.loads((file.metadata() or {}).get("course", "{}"))
+            dtypes = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
+            arrays = {name: file.get_tensor(name) for name, dtype in dtypes.items() if dtype != "BF16"}
+        return arrays | (_bfloat16(path) if "BF16" in dtypes.values() else {}), metadata
+    except (safetensors.SafetensorError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is truncated or no safetensors file: {error}") from error
 
 

@@ -117,6 +117,20 @@ def test_names_are_paths_and_lists_are_numbered():
     assert all(array.dtype == np.float32 for array in stack.astype(np.float32).parameters().values())
 
 
+def test_a_shared_parameter_is_listed_once():
+    class Tied(numpy_models.Module):
+        def __init__(self):
+            self.first, self.second = numpy_models.Linear(3, 3, 0), numpy_models.Linear(3, 3, 1)
+            self.second.kernel = self.first.kernel
+
+    tied = Tied()
+    names = ["first.kernel", "first.bias", "second.bias"]
+    assert list(tied.parameters()) == list(tied.gradients()) == list(get_weights(tied)) == names
+    tied.astype(np.float32)
+    assert tied.second.kernel.value is tied.first.kernel.value
+    assert tied.first.kernel.value.dtype == np.float32
+
+
 def test_float32_stays_float32(rng):
     model = numpy_models.MLP(**SIZES, rng=0).astype(np.float32)
     output = model(rng.normal(size=(4, 5)).astype(np.float32))

@@ -37,9 +37,13 @@ class ParameterTree:
                     yield from item.trees(f"{path}{key}.")
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Yield (path, parameter) for everything that training changes."""
+        """Yield (path, parameter) for everything that training changes, each once: the first path counts."""
+        seen = set()
         for path, tree in self.trees():
-            yield from ((path + name, value) for name, value in vars(tree).items() if isinstance(value, Parameter))
+            for name, value in vars(tree).items():
+                if isinstance(value, Parameter) and id(value) not in seen:
+                    seen.add(id(value))
+                    yield path + name, value
 
     def parameters(self) -> dict[str, np.ndarray]:
         """The live arrays by path: change one in place, and the model changes."""
