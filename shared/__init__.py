@@ -11,6 +11,7 @@ import logging
 import os
 import random
 import sys
+import warnings
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
 _threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
@@ -19,6 +20,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+# Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.
+warnings.filterwarnings("ignore", "You are using a softmax over axis -1 of a tensor of shape")
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Checks of arguments, the same in the three tracks: each names the argument, the value that came and what was expected."""
 
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def check_entries(names: tuple[str, ...], **mappings: Any) -> None:
             raise ValueError(f"{argument} lacks {', '.join(missing)}: expected {', '.join(names)}")
 
 
-def check_features(features: int, **arrays: Any) -> None:
+def check_features(features: int, /, **arrays: Any) -> None:
     """Raise unless the last axis of every array, of any framework, has that many features.
 
     Raises:
@@ -145,7 +146,7 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
 
 
-def check_mask(mask: Any, *shape: int) -> None:
+def check_mask(mask: Any, *shape: int, name: str = "mask") -> None:
     """Raise unless mask is None, or boolean and broadcastable to shape.
 
     Raises:
@@ -154,15 +155,15 @@ def check_mask(mask: Any, *shape: int) -> None:
     """
     if mask is None:
         return
-    check_array(mask=mask)
+    check_array(**{name: mask})
     if "bool" not in str(mask.dtype):
-        raise TypeError(f"mask has dtype {mask.dtype}: expected booleans, True where a query may attend to a key")
+        raise TypeError(f"{name} has dtype {mask.dtype}: expected booleans, True where a query may attend to a key")
     given = tuple(mask.shape)
     fits = len(given) <= len(shape) and all(
         m in (1, None) or s is None or m == s for m, s in zip(given[::-1], shape[::-1])
     )
     if not fits:
-        raise ValueError(f"mask has shape {given}: expected one that broadcasts to {tuple(shape)}")
+        raise ValueError(f"{name} has shape {given}: expected one that broadcasts to {tuple(shape)}")
 
 
 def check_query_key_value(query: Any, key: Any, value: Any, axes: int | None = None) -> None:
@@ -212,6 +213,52 @@ def check_multi_head(query: Any, key: Any, value: Any, mask: Any, d_model: int, 
             )
 
 
+def check_vectors(d_model: int, **arrays: Any) -> None:
+    """Raise unless every array, of any framework, is (batch, length, d_model), all with the same batch; lengths may differ.
+
+    Raises:
+        TypeError: if one is no array of floating-point numbers.
+        ValueError: if a shape does not fit, or a Keras tensor carries an implicit mask.
+    """
+    check_array(**arrays)
+    first = next(iter(arrays))
+    for name, array in arrays.items():
+        if "float" not in str(array.dtype):
+            raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
+        shape, batch = tuple(array.shape), arrays[first].shape[0]
+        if len(shape) != 3:
+            raise ValueError(f"{name} has shape {shape}: expected 3 axes, (batch, length, {d_model})")
+        if shape[-1] != d_model:
+            raise ValueError(f"{name} has shape {shape}: expected {d_model} features on its last axis")
+        if None not in (shape[0], batch) and shape[0] != batch:
+            raise ValueError(f"{name} has shape {shape}: expected a batch of {batch}, as that of {first}")
+        if getattr(array, "_keras_mask", None) is not None:
+            raise ValueError(
+                f"{name} carries an implicit Keras mask, as from mask_zero=True: expected none; give the call a mask instead"
+            )
+
+
+def check_decoder(x: Any, memory: Any, self_mask: Any, memory_mask: Any, d_model: int, num_heads: int) -> None:
+    """Raise unless x and memory are (batch, length, d_model), and the masks fit: self_mask x with x, memory_mask x with memory.
+
+    Raises:
+        TypeError: if an array does not hold floating-point numbers, or a mask booleans.
+        ValueError: if a shape does not fit, or a Keras tensor carries an implicit mask.
+    """
+    check_vectors(d_model, x=x, memory=memory)
+    batch, length = x.shape[:2]
+    check_mask(self_mask, batch, num_heads, length, length, name="self_mask")
+    check_mask(memory_mask, batch, num_heads, length, memory.shape[1], name="memory_mask")
+
+
+def check_cache(cache: Any) -> None:
+    """Raise TypeError unless cache is None, or has a method append(key, value) that returns all keys and values so far."""
+    if cache is not None and (isinstance(cache, list) or not callable(getattr(cache, "append", None))):
+        raise TypeError(
+            f"cache is a {type(cache).__name__}: expected one layer's cache, whose append(key, value) returns keys and values"
+        )
+
+
 def check_token_batch(tokens: Any, pad_id: int = 0) -> None:
     """Raise unless tokens, of any framework, are whole numbers of shape (batch, length), and pad_id is a whole number.
 
@@ -228,6 +275,104 @@ def check_token_batch(tokens: Any, pad_id: int = 0) -> None:
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}: expected (batch, length)")
 
 
+def check_text(**texts: Any) -> None:
+    """Raise TypeError unless every value is text."""
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{name}={text!r}: expected text, got {type(text).__name__}")
+
+
+def check_axes(names: tuple[str, ...], **arrays: Any) -> None:
+    """Raise unless every array, of any framework, has as many axes as there are names.
+
+    Raises:
+        TypeError: if one is no array.
+        ValueError: if one has another number of axes.
+    """
+    check_array(**arrays)
+    for argument, array in arrays.items():
+        if len(array.shape) != len(names):
+            raise ValueError(
+                f"{argument} has shape {tuple(array.shape)}: expected {len(names)} axes, ({', '.join(names)})"
+            )
+
+
+def check_divides(what: dict[str, int], **sizes: int | None) -> None:
+    """Raise unless a positive whole number, given as {name: number}, divides every size that is known.
+
+    Raises:
+        TypeError: if it is not a whole number.
+        ValueError: if it is below 1, or does not divide one of the sizes.
+    """
+    check_positive(**what)
+    for name, number in what.items():
+        for axis, size in sizes.items():
+            if size is not None and size % number:
+                raise ValueError(f"{name}={number} does not divide the {axis} of x, {size}")
+
+
+def check_pictures(x: Any, floats: bool = False, **block: int) -> None:
+    """Raise unless x, of any framework, is (batch, height, width, channels), and the block, if given, divides height and width.
+
+    Raises:
+        TypeError: if x is no array, or not of floating-point numbers where floats are wanted, or the block is no whole number.
+        ValueError: if x has another number of axes, or the block does not divide height and width.
+    """
+    check_axes(("batch", "height", "width", "channels"), x=x)
+    if floats and "float" not in str(x.dtype):
+        raise TypeError(f"x has dtype {x.dtype}: expected floating-point numbers")
+    check_divides(block, height=x.shape[1], width=x.shape[2])
+
+
+def check_picture_size(size: tuple[int | None, int | None, int], **arrays: Any) -> None:
+    """Raise unless every array, of any framework, holds floating-point pictures (batch, height, width, channels) of that size, None for any.
+
+    Raises:
+        TypeError: if one is no array of floating-point numbers.
+        ValueError: if one has another shape.
+    """
+    check_array(**arrays)
+    for name, array in arrays.items():
+        shape = tuple(array.shape)
+        if len(shape) != 4 or any(
+            None not in (given, wanted) and given != wanted for given, wanted in zip(shape[1:], size)
+        ):
+            names = [str(wanted or axis) for wanted, axis in zip(size, ("height", "width", "channels"))]
+            raise ValueError(f"{name} has shape {shape}: expected (batch, {', '.join(names)})")
+        if "float" not in str(array.dtype):
+            raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
+
+
+def check_convolution(in_channels: int, out_channels: int, kernel_size: int) -> None:
+    """Raise unless the arguments make a `Convolution`: positive whole numbers, and a kernel that has a middle.
+
+    Raises:
+        TypeError: if one is not a whole number.
+        ValueError: if one is below 1, or kernel_size is even.
+    """
+    check_positive(in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size)
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size={kernel_size}: expected an odd number, so that a neighbourhood has a middle")
+
+
+def check_lenet(height: int, width: int, channels: int, num_classes: int, features: Any) -> None:
+    """Raise unless the arguments make a `LeNet`: positive whole numbers, two halvings of height and width, four widths.
+
+    Raises:
+        TypeError: if a number is no whole number, or features is no tuple or list.
+        ValueError: if a number is below 1, 4 does not divide height and width, or features has other than four numbers.
+    """
+    check_positive(height=height, width=width, channels=channels, num_classes=num_classes)
+    for name, size in (("height", height), ("width", width)):
+        if size % 4:
+            raise ValueError(f"{name}={size}: expected a multiple of 4, because it is halved twice")
+    if not isinstance(features, tuple | list):
+        raise TypeError(f"features={features!r}: expected a tuple of 4 whole numbers, got {type(features).__name__}")
+    if len(features) != 4:
+        raise ValueError(f"features={features!r}: expected 4 whole numbers, of two convolutions and two linear layers")
+    check_positive(**{f"features[{index}]": size for index, size in enumerate(features)})
+
+
 def check_callable(**functions: Any) -> None:
     """Raise TypeError unless every value can be called: a function, a module or a layer."""
     for name, function in functions.items():
@@ -235,3 +380,116 @@ def check_callable(**functions: Any) -> None:
             raise TypeError(
                 f"{name} is a {type(function).__name__}: expected a function to call, such as a layer, not its result"
             )
+
+
+def check_segments(segments: Any, tokens: Any, num_segments: int) -> None:
+    """Raise unless segments, of any framework, are whole numbers below num_segments, one for each token.
+
+    Raises:
+        TypeError: if segments is no array of whole numbers.
+        ValueError: if the shape is not that of tokens, or a segment is outside the range.
+    """
+    check_array(segments=segments)
+    if "int" not in str(segments.dtype):
+        raise TypeError(f"segments have dtype {segments.dtype}: expected whole numbers")
+    shape, expected = tuple(segments.shape), tuple(tokens.shape)
+    if len(shape) != len(expected) or any(None not in (a, b) and a != b for a, b in zip(shape, expected)):
+        raise ValueError(f"segments have shape {shape}: expected {expected}, that of tokens")
+    values = known_values(segments)
+    for value in () if values is None or not values.size else (values.min(), values.max()):
+        if not 0 <= value < num_segments:
+            raise ValueError(f"segment {value} is outside the {num_segments} segments")
+
+
+def check_inputs(inputs: tuple) -> None:
+    """Raise unless there is at least one input, and each is an array of floating-point numbers, of any framework.
+
+    Raises:
+        TypeError: if one is no array, or holds whole numbers or booleans, which have no gradient.
+        ValueError: if there is none.
+    """
+    if not inputs:
+        raise ValueError("inputs is empty: expected at least one array to differentiate with respect to")
+    for i, array in enumerate(inputs):
+        check_array(**{f"inputs[{i}]": array})
+        if "float" not in str(array.dtype):
+            raise TypeError(f"inputs[{i}] has dtype {array.dtype}: expected floating-point numbers")
+
+
+def check_objective(result: Any, is_tensor: bool) -> None:
+    """Raise unless what a function returned can be differentiated: a tensor that holds one floating-point number.
+
+    Raises:
+        TypeError: if it is no tensor, as when the function left the framework, or does not hold floating-point numbers.
+        ValueError: if its shape is not ().
+    """
+    if not is_tensor:
+        raise TypeError(
+            f"function returned a {type(result).__name__}: expected a tensor that operations on its inputs made"
+        )
+    if tuple(result.shape) != ():
+        raise ValueError(
+            f"function returned shape {tuple(result.shape)}: expected (), one number, such as a sum or a mean"
+        )
+    if "float" not in str(result.dtype):
+        raise TypeError(f"function returned dtype {result.dtype}: expected floating-point numbers")
+
+
+def check_unicode(**texts: Any) -> None:
+    """Raise unless every value is text that UTF-8 can write.
+
+    Raises:
+        TypeError: if one is not a string.
+        ValueError: if one holds half of a surrogate pair, which stands for no character.
+    """
+    check_text(**texts)
+    for name, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{name}={text!r}: expected text, got half a surrogate pair at place {error.start}"
+            ) from error
+
+
+def check_texts(**lists: Any) -> list[str]:
+    """The one value as a list, after a check that it holds strings that UTF-8 can write, at least one.
+
+    Raises:
+        TypeError: if it is a single string or no list, or holds something else than strings.
+        ValueError: if it is empty, or a string holds half of a surrogate pair.
+    """
+    ((name, texts),) = lists.items()
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise TypeError(f"{name}={texts!r}: expected a list of strings, got {type(texts).__name__}")
+    texts = list(texts)
+    if not texts:
+        raise ValueError(f"{name} is empty: expected at least one string")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"{name}[{index}]={text!r}: expected a string, got {type(text).__name__}")
+        check_unicode(**{f"{name}[{index}]": text})
+    return texts
+
+
+def check_ids(ids: Any, vocab_size: int) -> list[int]:
+    """Token ids of one text as a list of whole numbers, after a check that each is in the vocabulary.
+
+    Raises:
+        TypeError: if ids is no list or array, or holds something else than whole numbers.
+        ValueError: if it is an array of other than one axis, or an id is outside the vocabulary.
+    """
+    if hasattr(ids, "shape"):
+        if "int" not in str(ids.dtype) and tuple(ids.shape) != (0,):
+            raise TypeError(f"ids have dtype {ids.dtype}: expected whole numbers")
+        if len(ids.shape) != 1:
+            raise ValueError(f"ids have shape {tuple(ids.shape)}: expected (length,), the ids of one text")
+        ids = [int(value) for value in ids]
+    if not isinstance(ids, list | tuple):
+        raise TypeError(f"ids={ids!r}: expected a list of token ids, got {type(ids).__name__}")
+    for place, value in enumerate(ids):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise TypeError(f"ids[{place}]={value!r}: expected a whole number, got {type(value).__name__}")
+        if not 0 <= value < vocab_size:
+            raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
+    return list(ids)

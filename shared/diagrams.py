@@ -92,7 +92,8 @@ def _draw(
     Args:
         alt: what the drawing shows, in one or two sentences.
         nodes: name: (kind, label), in the order in which the layout should place them; a kind is a key of PALETTE.
-        edges: chains such as "x -> norm -> add", each with a label for its arrows if it ends in one: "x -> add: skip".
+        edges: chains such as "x -> norm -> add", each with a label for its arrows if it ends in one: "x -> add: skip". In "a <- b" the
+            arrow points from b to a, and a is placed first all the same; "a ~> b" says nothing about who is placed first.
         groups: title: names of the nodes that stand together in a box with that title.
         rankdir: TB for a drawing that runs down, LR for one that runs to the right.
         graph_attributes: attributes of the whole graph.
@@ -129,11 +130,16 @@ def _draw(
                 box.node(name)
     for edge in edges:
         names, _, label = edge.partition(":")
-        chain = [name.strip() for name in names.split("->")]
+        chain = [name.strip() for name in re.split("->|<-|~>", names)]
         for tail, head in itertools.pairwise(chain):
             # A long chain is a drawing's main path: its weight keeps it straight. Spaces keep a label off its arrow.
             graph.edge(
-                tail, head, label=f"  {label.strip()}  " if label else None, weight="20" if len(chain) > 2 else "1"
+                tail,
+                head,
+                label=f"  {label.strip()}  " if label else None,
+                weight="20" if len(chain) > 2 else "1",
+                dir="back" if "<-" in names else None,
+                constraint="false" if "~>" in names else None,
             )
     return Diagram(graph.source, alt)
 
@@ -145,16 +151,18 @@ def _order(norm_first: bool) -> str:
 
 
 def _residual(
-    x: str, name: str, sublayer: tuple[str, str], norm_first: bool
+    x: str, name: str, sublayer: tuple[str, str], norm_first: bool, short: bool = False
 ) -> tuple[dict[str, tuple[str, str]], list[str], str]:
-    """Nodes and edges of a residual connection around a sub-layer, from the node x on, and the name of its last node."""
+    """Nodes and edges of a residual connection around a sub-layer, from the node x on, and the name of its last node; short: dropout and add are one."""
     norm, dropout, add = (f"{name}_{part}" for part in ("norm", "dropout", "add"))
     path = [norm, name, dropout, add] if norm_first else [name, dropout, add, norm]
+    if short:
+        path.remove(dropout)
     known = {
         norm: ("normalisation", "LayerNorm"),
         name: sublayer,
         dropout: ("operation", "dropout"),
-        add: ("operation", "add"),
+        add: ("operation", "dropout, add" if short else "add"),
     }
     return {node: known[node] for node in path}, [" -> ".join([x, *path]), f"{x} -> {add}: skip"], path[-1]
 
@@ -178,22 +186,37 @@ def legend() -> Diagram:
 def course_map() -> Diagram:
     """Draw the chapters and how they build on one another."""
     return _draw(
-        "Map of the chapters: models (02) leads to embeddings (05), attention (06), feed-forward (07) and training (09). Attention and feed-forward make the "
-        "encoder (08); embeddings, encoder and training make the DNA mutation model (10).",
+        "Map of the chapters: autograd (01), models (02), einops (03) and tokenization (04) lead to embeddings (05), attention (06), feed-forward (07) and "
+        "training (09), and those to encoder (08) and decoder (11). From the encoder come DNA mutation (10) and BERT (13), from the decoder GPT (14), from both "
+        "translation (12).",
         {
-            "models": ("operation", "02 models\nan object or a function"),
-            "embeddings": ("parameters", "05 embeddings\ntokens become vectors"),
+            "autograd": ("operation", "01 autograd\nfinds gradients"),
+            "models": ("operation", "02 models\nobject or function"),
+            "einops": ("operation", "03 einops\naxes with names"),
+            "tokenization": ("operation", "04 tokenization\ntext becomes ids"),
+            "embeddings": ("parameters", "05 embeddings\nids become vectors"),
             "attention": ("parameters", "06 attention\npositions exchange"),
             "feed_forward": ("parameters", "07 feed-forward\neach position alone"),
-            "training": ("operation", "09 training\nloss, Adam, checkpoints"),
-            "encoder": ("parameters", "08 encoder\nblocks in a stack"),
-            "dna_mutation": ("output", "10 DNA mutation\na trained Transformer"),
+            "encoder": ("parameters", "08 encoder\nlooks both ways"),
+            "training": ("operation", "09 training\nloss and Adam"),
+            "dna_mutation": ("output", "10 DNA mutation\na trained encoder"),
+            "decoder": ("parameters", "11 decoder\nlooks back only"),
+            "seq2seq": ("output", "12 translation\nDNA to protein"),
+            "bert": ("output", "13 BERT\nfills gaps"),
+            "gpt": ("output", "14 GPT\ngoes on"),
         },
         [
-            "models -> embeddings -> dna_mutation",
-            "models -> attention -> encoder -> dna_mutation",
-            "models -> feed_forward -> encoder",
-            "models -> training -> dna_mutation",
+            "autograd -> models -> einops -> attention",
+            "models -> feed_forward",
+            "models -> training",
+            "tokenization -> embeddings -> encoder",
+            "attention -> encoder -> dna_mutation",
+            "attention -> decoder",
+            "feed_forward -> encoder -> seq2seq",
+            "feed_forward -> decoder -> seq2seq",
+            "embeddings -> decoder -> gpt",
+            "encoder -> bert",
+            "training -> dna_mutation",
         ],
     )
 
@@ -218,6 +241,68 @@ def three_ways() -> Diagram:
             "compare -> proof",
         ],
         rankdir="LR",
+    )
+
+
+def graph(nodes: Mapping[str, tuple[str, str]], edges: Iterable[tuple[str, str]]) -> Diagram:
+    """Draw the graph that a computation has built, in the colours of the course, with an alt text made from its labels.
+
+    Args:
+        nodes: name: (kind, label), at most 60 of them; a kind is a key of PALETTE.
+        edges: pairs (made from, made), both among the nodes.
+
+    Raises:
+        ValueError: if there are no nodes or more than 60, a kind is unknown, or an edge ends at a node that is not there.
+    """
+    if not 1 <= len(nodes) <= 60:
+        raise ValueError(f"the graph has {len(nodes)} nodes: expected 1 to 60, which can still be read in a drawing")
+    for name, (kind, _) in nodes.items():
+        if kind not in PALETTE:
+            raise ValueError(f"node {name!r} is of kind {kind!r}: expected one of {', '.join(map(repr, PALETTE))}")
+    edges = list(edges)
+    for name in itertools.chain(*edges):
+        if name not in nodes:
+            raise ValueError(f"an edge ends at {name!r}: expected one of {', '.join(map(repr, nodes))}")
+    labels = {name: label.replace("\n", " ") for name, (_, label) in nodes.items()}
+    names = {name: f"node{number}" for number, name in enumerate(nodes)}
+    made = {head for _, head in edges}
+    given, operations = ([label for name, label in labels.items() if (name in made) == each] for each in (False, True))
+    return _draw(
+        f"The graph that a computation built, from the inputs {', '.join(given)} through the operations {', '.join(operations) or 'none'}.",
+        {names[name]: node for name, node in nodes.items()},
+        [f"{names[tail]} -> {names[head]}" for tail, head in edges],
+    )
+
+
+def forward_backward() -> Diagram:
+    """Draw a computation of two steps and, beside it, the way of the gradient back through it."""
+    return _draw(
+        "Forward, x becomes h by f, and h becomes the loss L by g; each step keeps its input. Backward, the gradient starts as 1 at L, is multiplied by "
+        "the derivative of g at the kept h, then by the derivative of f at the kept x, and arrives as the gradient of x.",
+        {
+            "x": ("data", "x"),
+            "f": ("operation", "f"),
+            "h": ("data", "h = f(x)"),
+            "g": ("operation", "g"),
+            "L": ("output", "L = g(h)"),
+            "grad_x": ("output", "dL/dx"),
+            "grad_f": ("operation", "times f′(x)"),
+            "grad_h": ("data", "dL/dh"),
+            "grad_g": ("operation", "times g′(h)"),
+            "grad_L": ("data", "dL/dL = 1"),
+        },
+        [
+            "x -> f -> h -> g -> L",
+            "grad_x <- grad_f <- grad_h <- grad_g <- grad_L",
+            "f ~> grad_f: keeps x",
+            "g ~> grad_g: keeps h",
+            "L ~> grad_L",
+        ],
+        {
+            "forward: values": ["x", "f", "h", "g", "L"],
+            "backward: gradients": ["grad_x", "grad_f", "grad_h", "grad_g", "grad_L"],
+        },
+        nodesep="0.9",
     )
 
 
@@ -425,6 +510,82 @@ def encoder(norm_first: bool) -> Diagram:
     )
 
 
+def decoder_only_block(norm_first: bool) -> Diagram:
+    """Draw the block of a decoder alone: causal self-attention, then feed-forward, each in a residual connection.
+
+    Args:
+        norm_first: True normalises each sub-layer's input, False each sum.
+
+    Raises:
+        TypeError: if norm_first is not True or False.
+
+    Source: Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3; Radford et al. 2019, section 2.3.
+    """
+    order = _order(norm_first)
+    first, first_edges, middle = _residual(
+        "x", "attention", ("parameters", "CausalSelfAttention\nno position sees a later one"), norm_first
+    )
+    second, second_edges, last = _residual(middle, "feed_forward", ("parameters", "FeedForward"), norm_first)
+    return _draw(
+        f"The block of a decoder alone in {order} order: causal self-attention, which may keep keys and values in a cache, and then the feed-forward "
+        f"network, each with dropout and a skip path around it, and LayerNorm {'before each of the two' if norm_first else 'after each sum'}.",
+        {
+            "x": ("data", "x (batch, length, d_model)"),
+            "mask": ("data", "mask"),
+            "cache": ("data", "cache of keys and values"),
+        }
+        | first
+        | second
+        | {"y": ("output", "y (batch, length, d_model)")},
+        [*first_edges, "mask -> attention", "cache -> attention", *second_edges, f"{last} -> y"],
+        ranksep="0.2",
+    )
+
+
+def decoder_block(norm_first: bool) -> Diagram:
+    """Draw a decoder block: causal self-attention, attention to the memory, then feed-forward, each in a residual connection.
+
+    Args:
+        norm_first: True normalises each sub-layer's input, False each sum, as the 2017 paper does.
+
+    Raises:
+        TypeError: if norm_first is not True or False.
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.1 and figure 1.
+    """
+    order = _order(norm_first)
+    own, own_edges, second = _residual("x", "self_attention", ("parameters", "CausalSelfAttention"), norm_first, True)
+    cross, cross_edges, third = _residual(
+        second, "cross_attention", ("parameters", "MultiHeadAttention to memory"), norm_first, True
+    )
+    digest, digest_edges, last = _residual(third, "feed_forward", ("parameters", "FeedForward"), norm_first, True)
+    return _draw(
+        f"A decoder block in {order} order: causal self-attention, then attention whose keys and values come from the memory, then the feed-forward "
+        f"network, each with dropout and a skip path around it, and LayerNorm {'before each of the three' if norm_first else 'after each sum'}.",
+        {
+            "x": ("data", "x (batch, length, d_model)"),
+            "self_mask": ("data", "self_mask"),
+            "memory": ("data", "memory\n(batch, length_k, d_model)"),
+            "memory_mask": ("data", "memory_mask"),
+        }
+        | own
+        | cross
+        | digest
+        | {"y": ("output", "y (batch, length, d_model)")},
+        [
+            *own_edges,
+            "self_mask -> self_attention",
+            *cross_edges,
+            "memory -> cross_attention",
+            "memory_mask -> cross_attention",
+            *digest_edges,
+            f"{last} -> y",
+        ],
+        ranksep="0.12",
+        nodesep="0.2",
+    )
+
+
 def training_loop() -> Diagram:
     """Draw one step of training, round and round."""
     return _draw(
@@ -472,5 +633,186 @@ def dna_pipeline() -> Diagram:
         [
             "process -> simulate -> csv -> tokenize -> model -> train -> predict -> compare",
             "process -> optimum -> compare",
+        ],
+    )
+
+
+def tokenization_pipeline() -> Diagram:
+    """Draw the way of two texts to a padded batch of ids."""
+    return _draw(
+        "The tokenization pipeline: texts are normalised, cut into words, split into tokens by learned merges, looked up in a learned vocabulary as ids, "
+        "and padded at the end with 0 to one array (batch, length).",
+        {
+            "text": ("data", "texts\n'the robot walked', 'a robot'"),
+            "normalise": ("operation", "normalise\n(here nothing; BERT: lower case)"),
+            "pre_tokenise": ("operation", "pre-tokenise: cut into words\n' the', ' robot', ' walked'"),
+            "merge": ("parameters", "merge: learned pairs\n' the', ' robot', ' walk', 'ed'"),
+            "ids": ("parameters", "ids: learned vocabulary\n7, 12, 30, 9"),
+            "batch": ("output", "padded batch (batch, length)\n7 12 30 9\n5 12 0 0"),
+        },
+        ["text -> normalise -> pre_tokenise -> merge -> ids -> batch"],
+    )
+
+
+def axis_names() -> Diagram:
+    """Draw how an einops pattern takes axes apart and puts them together, by their names."""
+    return _draw(
+        "How a pattern takes b (h p) (w q) c to b h w (p q c): height and width are each split in two, the five axes and the batch get a new order, "
+        "and the last three are merged into one.",
+        {
+            "x": ("data", "b (h p) (w q) c\n6, 16, 12, 3"),
+            "split": ("operation", "split height into h and p,\nwidth into w and q\nb h p w q c\n6, 8, 2, 6, 2, 3"),
+            "reorder": ("operation", "reorder the six axes\nb h w p q c\n6, 8, 6, 2, 2, 3"),
+            "merge": ("operation", "merge p, q and c into one axis"),
+            "y": ("output", "b h w (p q c)\n6, 8, 6, 12"),
+        },
+        ["x -> split: reshape", "split -> reorder: transpose", "reorder -> merge: reshape", "merge -> y"],
+    )
+
+
+def lenet() -> Diagram:
+    """Draw LeNet for the digits, with the shape after every step."""
+    return _draw(
+        "LeNet: a picture goes through a convolution, ReLU and max pooling twice, then Rearrange makes one vector of each picture, "
+        "and three linear layers make a logit for each class.",
+        {
+            "x": ("data", "pictures\n(b, 8, 8, 1)"),
+            "convolution_1": ("parameters", "convolution_1, 3 by 3, ReLU\n(b, 8, 8, 6)"),
+            "pool_1": ("operation", "max pooling\n(b, 4, 4, 6)"),
+            "convolution_2": ("parameters", "convolution_2, 3 by 3, ReLU\n(b, 4, 4, 16)"),
+            "pool_2": ("operation", "max pooling\n(b, 2, 2, 16)"),
+            "flatten": ("operation", "Rearrange\nb h w c -> b (h w c)\n(b, 64)"),
+            "hidden_1": ("parameters", "hidden_1, ReLU\n(b, 120)"),
+            "hidden_2": ("parameters", "hidden_2, ReLU\n(b, 84)"),
+            "readout": ("parameters", "readout"),
+            "logits": ("output", "logits\n(b, 10)"),
+        },
+        [
+            "x -> convolution_1 -> pool_1 -> convolution_2 -> pool_2 -> flatten",
+            "flatten -> hidden_1 -> hidden_2 -> readout -> logits",
+        ],
+        ranksep="0.16",
+    )
+
+
+def seq2seq() -> Diagram:
+    """Draw a Transformer that translates: the encoder reads the source once, the decoder writes the target token by token.
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", figure 1.
+    """
+    return _draw(
+        "A sequence-to-sequence Transformer: the source tokens are embedded and pass the encoder once, which gives the memory. The target so far is embedded and passes the decoder, "
+        "which looks at the memory; a projection gives the logits of the next token, and what is chosen is added to the target.",
+        {
+            "source": ("data", "source\n(batch, length_s)"),
+            "source_embedding": ("parameters", "source embedding\nand positions"),
+            "encoder": ("parameters", "Encoder"),
+            "memory": ("data", "memory\n(batch, length_s, d_model)"),
+            "target": ("data", "target so far\n(batch, length_t)"),
+            "target_embedding": ("parameters", "target embedding\nand positions"),
+            "decoder": ("parameters", "Decoder"),
+            "projection": ("parameters", "projection"),
+            "logits": ("output", "logits of the next token\n(batch, length_t, target_vocab_size)"),
+        },
+        [
+            "source -> source_embedding -> encoder -> memory",
+            "target -> target_embedding -> decoder -> projection -> logits",
+            "memory -> decoder: keys and values",
+            "logits -> target: choose and add",
+        ],
+        {
+            "encode, once": ["source", "source_embedding", "encoder", "memory"],
+            "decode and project, for every token": ["target", "target_embedding", "decoder", "projection", "logits"],
+        },
+    )
+
+
+def bert() -> Diagram:
+    """Draw BERT: three embeddings, an encoder, and an output that is tied to the embeddings.
+
+    Source: Devlin et al. 2019, "BERT", figures 1 and 2.
+    """
+    return _draw(
+        "BERT: the vectors of token, position and segment are added and normalised, and a post-norm encoder makes features of them. A transform and the "
+        "token embedding, used again, give the logits; the pooler makes one vector of the first token's features.",
+        {
+            "tokens": ("data", "tokens, some hidden\n(batch, length)"),
+            "positions": ("data", "positions\n0 … length - 1"),
+            "segments": ("data", "segments\n0 or 1"),
+            "token_embedding": ("parameters", "token embedding\n(vocab_size, d_model)"),
+            "position_embedding": ("parameters", "position embedding"),
+            "segment_embedding": ("parameters", "segment embedding"),
+            "add": ("operation", "add"),
+            "norm": ("normalisation", "LayerNorm"),
+            "encoder": ("parameters", "Encoder, post-norm, GELU"),
+            "features": ("data", "features\n(batch, length, d_model)"),
+            "transform": ("parameters", "transform, GELU"),
+            "head_norm": ("normalisation", "LayerNorm"),
+            "product": ("operation", "· embeddingᵀ + bias"),
+            "logits": ("output", "logits\n(batch, length, vocab_size)"),
+            "pooler": ("parameters", "pooler, tanh"),
+            "pooled": ("output", "pooled\n(batch, d_model)"),
+        },
+        [
+            "tokens -> token_embedding -> add -> norm -> encoder -> features -> transform -> head_norm -> product -> logits",
+            "positions -> position_embedding -> add",
+            "segments -> segment_embedding -> add",
+            "token_embedding -> product: tied",
+            "features -> pooler: first token",
+            "pooler -> pooled",
+        ],
+        ranksep="0.2",
+    )
+
+
+def gpt() -> Diagram:
+    """Draw GPT: from tokens to the logits of the next token, with the table that is used twice.
+
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
+    """
+    return _draw(
+        "GPT: tokens look up rows of the token table, a vector for each position is added, the sum passes num_layers causal pre-norm blocks and a last LayerNorm, "
+        "and a product with the same token table, transposed, gives the logits of the next token.",
+        {
+            "tokens": ("data", "tokens\n(batch, length)"),
+            "table": ("parameters", "token table\n(vocab_size, d_model)"),
+            "positions": ("parameters", "position table\n(max_length, d_model)"),
+            "add": ("operation", "look up and add\n(batch, length, d_model)"),
+            "block_first": ("parameters", "DecoderOnlyBlock\nblocks.0"),
+            "block_more": ("parameters", "…"),
+            "block_last": ("parameters", "DecoderOnlyBlock\nblocks.(num_layers - 1)"),
+            "norm": ("normalisation", "LayerNorm"),
+            "product": ("operation", "multiply by the\ntransposed token table"),
+            "logits": ("output", "logits of the next token\n(batch, length, vocab_size)"),
+        },
+        [
+            "tokens -> add -> block_first -> block_more -> block_last -> norm -> product -> logits",
+            "table -> add",
+            "positions -> add",
+            "table -> product",
+        ],
+        ranksep="0.2",
+    )
+
+
+def kv_cache() -> Diagram:
+    """Draw one step of generation with a cache of keys and values."""
+    return _draw(
+        "One step of generation in one block: the new token alone makes a query, a key and a value; key and value are appended to the cache, "
+        "and the query attends to all keys and values in it.",
+        {
+            "x": ("data", "the new token's vector\n(batch, 1, d_model)"),
+            "query": ("parameters", "query\n(batch, heads, 1, head_dim)"),
+            "key_value": ("parameters", "key and value\n(batch, heads, 1, head_dim)"),
+            "cache": ("data", "cache: keys and values so far\n(batch, heads, cached, head_dim)"),
+            "append": ("operation", "append"),
+            "all": ("data", "all keys and values\n(batch, heads, cached + 1, head_dim)"),
+            "attention": ("operation", "attention of one query, no mask\ncost grows with cached + 1"),
+            "output": ("output", "output\n(batch, 1, d_model)"),
+        },
+        [
+            "x -> query -> attention -> output",
+            "x -> key_value -> append -> all -> attention",
+            "cache -> append",
         ],
     )

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 
+from shared.checks import check_choice, check_entries
 from shared.weights import load_arrays
 
 
@@ -87,3 +90,226 @@ def require(config: dict[str, Any], **expected: Any) -> None:
     for key, value in expected.items():
         if config.get(key, value) != value:
             raise ValueError(f"config.json: {key}={config[key]!r}: expected {value!r}")
+
+
+# BERT: Hugging Face's names -> the course's. A kernel is stored as (out, in) there, and is (in, out) here.
+
+_BERT_EMBEDDINGS = {
+    "embeddings.word_embeddings.weight": "embedding.tokens.embeddings",
+    "embeddings.position_embeddings.weight": "embedding.positions",
+    "embeddings.token_type_embeddings.weight": "embedding.segments.embeddings",
+}
+_BERT_BLOCK = {
+    "attention.self.query": "attention.query",
+    "attention.self.key": "attention.key",
+    "attention.self.value": "attention.value",
+    "attention.output.dense": "attention.output",
+    "attention.output.LayerNorm": "attention_residual.norm",
+    "intermediate.dense": "feed_forward.expand",
+    "output.dense": "feed_forward.contract",
+    "output.LayerNorm": "feed_forward_residual.norm",
+}
+_BERT_HEAD = {"cls.predictions.transform.dense": "head.transform", "cls.predictions.transform.LayerNorm": "head.norm"}
+# The arguments of the course's BERTModel -> the settings of config.json; those that an old file may lack, with their values then.
+_BERT_ARGUMENTS = {
+    "d_model": "hidden_size",
+    "num_heads": "num_attention_heads",
+    "d_ff": "intermediate_size",
+    "vocab_size": "vocab_size",
+    "max_length": "max_position_embeddings",
+    "num_layers": "num_hidden_layers",
+}
+_BERT_DEFAULTS = {
+    "pad_id": ("pad_token_id", 0),
+    "num_segments": ("type_vocab_size", 2),
+    "eps": ("layer_norm_eps", 1e-12),
+}
+# What a directory may hold beside the weights: constants, the head of the next-sentence task, copies of what is tied.
+_BERT_IGNORED = re.compile(
+    r"embeddings\.(position_ids|token_type_ids)|cls\.seq_relationship\..*|cls\.predictions\.decoder\.(weight|bias)"
+)
+
+
+def _bert_names(num_layers: int, pooler: bool) -> dict[str, str]:
+    """Hugging Face's name without the prefix "bert." -> the course's, of every weight."""
+    parts = {"embeddings.LayerNorm": "embedding.norm"}
+    for i in range(num_layers):
+        parts |= {f"encoder.layer.{i}.{theirs}": f"encoder.blocks.{i}.{ours}" for theirs, ours in _BERT_BLOCK.items()}
+    parts |= _BERT_HEAD | ({"pooler.dense": "pooler.dense"} if pooler else {})
+    names = _BERT_EMBEDDINGS | {"cls.predictions.bias": "head.bias"}
+    for theirs, ours in parts.items():
+        pair = ("gamma", "beta") if theirs.endswith("LayerNorm") else ("kernel", "bias")
+        names |= {f"{theirs}.{part}": f"{ours}.{own}" for part, own in zip(("weight", "bias"), pair)}
+    return names
+
+
+def bert_arguments(config: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `BERTModel` that a BERT's config.json stands for, but for dropout and pooler.
+
+    Raises:
+        ValueError: if a setting is missing, or has a value that the course's model does not know.
+    """
+    require(
+        config,
+        hidden_act="gelu",
+        position_embedding_type="absolute",
+        is_decoder=False,
+        add_cross_attention=False,
+        tie_word_embeddings=True,
+    )
+    return {ours: setting(config, theirs) for ours, theirs in _BERT_ARGUMENTS.items()} | {
+        ours: setting(config, *theirs) for ours, theirs in _BERT_DEFAULTS.items()
+    }
+
+
+def bert_weights(config: dict[str, Any], arrays: dict[str, np.ndarray], pooler: bool = False) -> dict[str, np.ndarray]:
+    """The weights of a BERT by the course's names and in its layout.
+
+    Args:
+        config: its config.json.
+        arrays: by Hugging Face's names, with or without the prefix "bert.", as `read_pretrained` gives them. The old names of a LayerNorm's
+            weights, `gamma` and `beta`, are understood; the head of the next-sentence task and constants are left out.
+        pooler: whether the pooler's weights are wanted; otherwise they are left out.
+
+    Raises:
+        ValueError: if a weight is missing (a BERT without the head that predicts tokens has none of its), there is one too many, or the
+            output has a kernel of its own instead of the embeddings.
+    """
+    renamed = {}
+    for name, array in arrays.items():
+        name = name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight")
+        renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = array
+    if "cls.predictions.decoder.bias" in renamed:
+        renamed.setdefault("cls.predictions.bias", renamed["cls.predictions.decoder.bias"])
+    names = _bert_names(setting(config, "num_hidden_layers"), pooler)
+    missing = [name for name in names if name not in renamed]
+    if any(name.startswith("cls.") for name in missing):
+        raise ValueError(
+            f"the weights have no {', '.join(name for name in missing if name.startswith('cls.'))}: expected a BERT with the head"
+            " that predicts tokens (BertForMaskedLM or BertForPreTraining)"
+        )
+    left_out = re.compile(_BERT_IGNORED.pattern + ("" if pooler else r"|pooler\.dense\..*"))
+    unexpected = [name for name in renamed if name not in names and not left_out.fullmatch(name)]
+    if missing or unexpected:
+        told = [f"missing: {name}" for name in missing] + [f"unexpected: {name}" for name in unexpected]
+        raise ValueError(f"the weights do not fit config.json: {'; '.join(told)}")
+    words = renamed["embeddings.word_embeddings.weight"]
+    if not np.array_equal(renamed.get("cls.predictions.decoder.weight", words), words):
+        raise ValueError("cls.predictions.decoder.weight differs from the word embeddings: expected a tied output")
+    return {ours: renamed[name].T if ours.endswith("kernel") else renamed[name] for name, ours in names.items()}
+
+
+def read_bert(path: str | os.PathLike, pooler: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The arguments of `BERTModel` and its weights, from a Hugging Face directory.
+
+    Args:
+        path: the directory, as for `read_pretrained`.
+        pooler: whether the pooler's weights are wanted.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_pretrained`, `bert_arguments` and `bert_weights` do.
+    """
+    check_choice((True, False), pooler=pooler)
+    config, arrays = read_pretrained(path, "bert")
+    return bert_arguments(config), bert_weights(config, arrays, pooler)
+
+
+def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Translate a GPT-2 of Hugging Face into the course's settings, names and layouts.
+
+    Their Conv1D keeps its kernel as (in, out), as the course does, so nothing is transposed; c_attn packs query, key and value on the last axis.
+
+    Args:
+        config, arrays: as `read_pretrained(path, "gpt2")` returns them.
+
+    Returns:
+        the arguments of `GPTModel`, and the weights by the course's names.
+
+    Raises:
+        ValueError: if a setting is one that the course's model does not have, a weight is missing or unexpected, or a shape does not fit.
+    """
+    require(
+        config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False,
+        tie_word_embeddings=True,
+    )  # fmt: skip
+    activation = config.get("activation_function", "gelu_new")
+    if activation not in ("gelu_new", "gelu_pytorch_tanh"):  # two names of one function
+        raise ValueError(f"config.json: activation_function={activation!r}: expected 'gelu_new'")
+    d_model, num_layers = setting(config, "n_embd"), setting(config, "n_layer")
+    arguments = {
+        "d_model": d_model,
+        "num_heads": setting(config, "n_head"),
+        "d_ff": config.get("n_inner") or 4 * d_model,
+        "vocab_size": setting(config, "vocab_size"),
+        "max_length": setting(config, "n_positions", config.get("n_ctx")),
+        "num_layers": num_layers,
+        "pad_id": None,  # its vocabulary has none: id 0 is "!"
+        "eps": setting(config, "layer_norm_epsilon", 1e-5),
+    }
+    arrays = {name.removeprefix("transformer."): array for name, array in arrays.items()}
+    # Buffers of old files hold the causal mask, and a head that is tied is the table once more.
+    arrays = {name: array for name, array in arrays.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
+    head = arrays.pop("lm_head.weight", None)
+    names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
+    names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
+    for i in range(num_layers):
+        for theirs, ours in (("ln_1", "attention_residual.norm"), ("ln_2", "feed_forward_residual.norm")):
+            names |= {
+                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.gamma",
+                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.beta",
+            }
+        for theirs, ours in (
+            ("attn.c_attn", "attention.query_key_value"),
+            ("attn.c_proj", "attention.output"),
+            ("mlp.c_fc", "feed_forward.expand"),
+            ("mlp.c_proj", "feed_forward.contract"),
+        ):
+            names |= {
+                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.kernel",
+                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.bias",
+            }
+    wrong = [f"missing: {name}" for name in names if name not in arrays]
+    wrong += [f"unexpected: {name}" for name in arrays if name not in names]
+    if wrong:
+        raise ValueError(f"the weights are not those of a GPT-2 of {num_layers} layers: {'; '.join(wrong)}")
+    if head is not None and not np.array_equal(head, arrays["wte.weight"]):
+        raise ValueError("lm_head.weight differs from wte.weight: expected the tied head of GPT-2")
+    weights = {}
+    for theirs, ours in names.items():
+        if "query_key_value" not in ours:
+            weights[ours] = arrays[theirs]
+            continue
+        if arrays[theirs].shape[-1] != 3 * d_model:
+            raise ValueError(f"{theirs} has shape {arrays[theirs].shape}: expected {3 * d_model} on its last axis")
+        for part, array in zip(("query", "key", "value"), np.split(arrays[theirs], 3, axis=-1)):
+            weights[ours.replace("query_key_value", part)] = array
+    return arguments, weights
+
+
+def write_bert(path: str | os.PathLike, arguments: dict[str, Any], weights: dict[str, np.ndarray]) -> None:
+    """Write a BERT directory that Hugging Face's `BertForMaskedLM.from_pretrained` reads: the inverse of `read_bert`.
+
+    Args:
+        path: the directory; it is made if it does not exist.
+        arguments: of the `BERTModel`, as `bert_arguments` gives them.
+        weights: of the model, by the course's names, as `shared.weights.get_weights` gives them; a pooler's are left out.
+
+    Raises:
+        ValueError: if an argument is missing, or the weights are not those of such a model.
+    """
+    check_entries((*_BERT_ARGUMENTS, *_BERT_DEFAULTS), arguments=arguments)
+    config = {"model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_act": "gelu"}
+    config |= {_BERT_ARGUMENTS[name]: arguments[name] for name in _BERT_ARGUMENTS}
+    config |= {_BERT_DEFAULTS[name][0]: arguments[name] for name in _BERT_DEFAULTS}
+    names = _bert_names(arguments["num_layers"], pooler=False)
+    check_entries(tuple(names.values()), weights=weights)
+    directory = Path(path)
+    directory.mkdir(parents=True, exist_ok=True)
+    arrays = {theirs: weights[ours].T if ours.endswith("kernel") else weights[ours] for theirs, ours in names.items()}
+    prefixed = {name if name.startswith("cls.") else f"bert.{name}": array for name, array in arrays.items()}
+    contents = safetensors.numpy.save(
+        {name: np.ascontiguousarray(array) for name, array in prefixed.items()}, metadata={"format": "pt"}
+    )
+    for name, data in (("config.json", json.dumps(config, indent=2).encode()), ("model.safetensors", contents)):
+        (directory / f"{name}.part").write_bytes(data)
+        os.replace(directory / f"{name}.part", directory / name)

@@ -27,7 +27,15 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "parameters": ["rng"],  # no global generator
         "methods": ["backward"],  # written by hand; the frameworks derive it
         "names": {  # chapter -> names, methods as Class.method, parameters as name(parameter)
+            "autograd": [
+                *("unbroadcast", "Operators", "Refusals", "Tensor", "topological_order", "send_back"),  # the engine
+                *("no_grad", "array_of", "operation", "stretch"),
+                *("add", "subtract", "multiply", "divide", "power", "exp", "log", "tanh", "relu", "maximum", "matmul"),
+                *("reduce_sum", "reduce_max", "reduce_mean", "reshape", "transpose", "select"),
+            ],
+            "tokenization": ["pre_tokenize"],  # the libraries cut by themselves
             "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
+            "einops": ["Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"],
             "attention": ["scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
             "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
@@ -37,6 +45,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "parameters": [],
         "methods": [],
         "names": {
+            "tokenization": ["TextDataset", "pad_batch"],  # what a DataLoader asks for
             "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
             "training": ["Adam(model)", "Adam.step"],
         },
@@ -47,9 +56,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "build",
             "get_config",
             "compute_output_shape",
+            "compute_output_spec",
             "compute_mask",
         ],  # weights on first use; saving; tracing
         "names": {
+            "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
             "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
             "training": ["Adam.update_step"],  # `compile` hands Adam the weights, and `fit` calls it
         },

@@ -166,13 +166,16 @@ def training_mode(model: Any) -> Iterator[None]:
         model.eval()
 
 
-def check_batch(batch: Any, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two arrays of a batch; raise TypeError if it is anything else."""
-    if not isinstance(batch, tuple) or len(batch) != 2 or not all(isinstance(part, np.ndarray) for part in batch):
+def check_batch(batch: Any, step: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """A batch as (inputs, targets), the inputs as a tuple even of one; raise TypeError if the batch is anything else."""
+    pair = isinstance(batch, tuple) and len(batch) == 2
+    inputs, targets = batch if pair else ((), None)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    if not inputs or not all(isinstance(array, np.ndarray) for array in (*inputs, targets)):
         raise TypeError(
-            f"batch_at({step}) returned a {type(batch).__name__}: expected a tuple of two NumPy arrays, (inputs, targets)"
+            f"batch_at({step}) returned a {type(batch).__name__}: expected (inputs, targets), NumPy arrays; inputs may be a tuple of arrays"
         )
-    return batch
+    return inputs, targets
 
 
 class Checkpoint(NamedTuple):

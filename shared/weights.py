@@ -1,8 +1,9 @@
 """One naming and one layout of weights for the three frameworks: copy, save and load.
 
 A weight's name is its path through the model's attributes, such as `blocks.0.attention.query.kernel`; a kernel's layout is
-(in, out). `get_weights` and `set_weights` translate to and from what each framework stores, so a model trained in one framework
-predicts in another. On disk the weights are a safetensors file, which holds arrays and text and can run no code.
+(in, out), that of a convolution (height, width, in, out). `get_weights` and `set_weights` translate to and from what each
+framework stores, so a model trained in one framework predicts in another. On disk the weights are a safetensors file, which
+holds arrays and text and can run no code.
 """
 
 import json
@@ -26,7 +27,7 @@ class Slot(NamedTuple):
 
 
 def slots(model: Any) -> dict[str, Slot]:
-    """Every trainable weight of a module of any track, by its name in the course.
+    """Every trainable weight of a module of any track, by its name in the course; one that layers share, by its first name.
 
     Args:
         model: a module of `shared.numpy`, a `torch.nn.Module`, or a built `keras.layers.Layer`.
@@ -40,11 +41,11 @@ def slots(model: Any) -> dict[str, Slot]:
             raise ValueError(
                 f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
             )
-        return dict(_keras_slots(model, ""))
+        return _once(_keras_slots(model, ""))
     if "torch" in sys.modules and isinstance(
         model, sys.modules["torch"].nn.Module
     ):  # a Keras layer is one, too, on that backend
-        return dict(_pytorch_slots(model))
+        return _once(_pytorch_slots(model))
     # Behind Keras, which on its PyTorch backend makes every layer a torch.nn.Module too.
     if hasattr(model, "named_parameters"):
         return {name: Slot(parameter) for name, parameter in model.named_parameters()}
@@ -53,30 +54,41 @@ def slots(model: Any) -> dict[str, Slot]:
     )
 
 
+def _once(slots: Iterator[tuple[str, Slot]]) -> dict[str, Slot]:
+    """Each weight by the first of its names: a weight that two layers share is still one weight."""
+    found: dict[int, tuple[str, Slot]] = {}
+    for name, slot in slots:
+        found.setdefault(id(slot.parameter), (name, slot))
+    return dict(found.values())
+
+
 def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
     nn = sys.modules["torch"].nn
     names = {
         nn.Linear: {"weight": "kernel"},
         nn.LayerNorm: {"weight": "gamma", "bias": "beta"},
         nn.Embedding: {"weight": "embeddings"},
+        nn.Conv2d: {"weight": "kernel"},
     }
+    # torch keeps a Linear's weight as (out, in), and a Conv2d's as (out, in, height, width).
+    layouts = {nn.Linear: ((1, 0), (1, 0)), nn.Conv2d: ((2, 3, 1, 0), (3, 2, 0, 1))}
     for path, module in model.named_modules():
         renamed = next((new for kind, new in names.items() if isinstance(module, kind)), {})
         for name, parameter in module.named_parameters(recurse=False):
             course_name = ".".join(filter(None, (path, renamed.get(name, name))))
-            # torch keeps a Linear's weight as (out, in).
-            yield (
-                course_name,
-                Slot(parameter, np.transpose, np.transpose)
-                if isinstance(module, nn.Linear) and name == "weight"
-                else Slot(parameter),
-            )
+            axes = next((axes for kind, axes in layouts.items() if isinstance(module, kind) and name == "weight"), None)
+            yield (course_name, Slot(parameter, *map(_transposing, axes)) if axes else Slot(parameter))
+
+
+def _transposing(axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda value: np.transpose(value, axes)
 
 
 def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
     keras = sys.modules["keras"]
     own = {
         keras.layers.Dense: ("kernel", "bias"),
+        keras.layers.Conv2D: ("kernel", "bias"),
         keras.layers.LayerNormalization: ("gamma", "beta"),
         keras.layers.Embedding: ("embeddings",),
     }

@@ -573,7 +573,7 @@ def test_keras_layers_save_and_load(norm_first, rng, tmp_path):
     [
         ("FeedForward", {"d_model": 8, "d_ff": 12, "dropout": 0.1, "activation": "gelu_tanh"}),
         ("LayerNorm", {"d_model": 8, "eps": 1e-3}),
-        ("ResidualConnection", {"d_model": 8, "dropout": 0.1, "norm_first": True}),
+        ("ResidualConnection", {"d_model": 8, "dropout": 0.1, "norm_first": True, "eps": 1e-3}),
     ],
 )
 def test_keras_config_round_trip(name, arguments):
@@ -660,6 +660,8 @@ BAD_ARGUMENTS = [
         ValueError,
         "norm_first=None: expected one of False, True",
     ),
+    ("ResidualConnection", {"d_model": 8, "eps": 1.0}, ValueError, "eps=1.0: expected a rate in [0, 1)"),
+    ("ResidualConnection", {"d_model": 8, "eps": "1e-5"}, TypeError, "eps='1e-5': expected a number"),
 ]
 
 

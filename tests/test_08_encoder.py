@@ -445,6 +445,29 @@ def test_order_of_the_norm(track, rng):
     assert TRACKS[track].Encoder(**BLOCK).norm is None
 
 
+@ORDERS
+@pytest.mark.parametrize("track", TRACKS)
+def test_eps_reaches_every_norm(track, norm_first):
+    """1e-5 unless another is given; in the blocks, and behind the last of them."""
+    for arguments, expected in (({}, 1e-5), ({"eps": 1e-3}, 1e-3)):
+        encoder = TRACKS[track].Encoder(**BLOCK, norm_first=norm_first, num_layers=2, **arguments)
+        norms = [
+            part.norm for block in encoder.blocks for part in (block.attention_residual, block.feed_forward_residual)
+        ]
+        norms += [encoder.norm] if norm_first else []
+        assert [getattr(norm, "epsilon" if track == "keras" else "eps") for norm in norms] == [expected] * len(norms)
+
+
+@ORDERS
+@pytest.mark.tensorflow
+def test_three_encoders_are_one_function_with_another_eps(norm_first, float64, rng):
+    """Inputs so small that eps decides what a norm gives."""
+    sizes = {**BLOCK, "norm_first": norm_first, "num_layers": 2, "eps": 1e-2}
+    models = [track.Encoder(**sizes) for track in TRACKS.values()]
+    scrambled(models[0])
+    parity.compare_modules(*models, {"x": 0.1 * rng.normal(size=(4, 6, 8))})
+
+
 # Keras: models, saving, masks behind the scenes
 
 
@@ -489,8 +512,8 @@ def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(rng):
 @pytest.mark.parametrize(
     "layer",
     [
-        lambda: keras_track.EncoderBlock(8, 2, 12, 0.1, True, "gelu", name="a"),
-        lambda: keras_track.Encoder(8, 2, 12, 0.1, True, 3, "gelu_tanh", name="b"),
+        lambda: keras_track.EncoderBlock(8, 2, 12, 0.1, True, "gelu", 1e-6, name="a"),
+        lambda: keras_track.Encoder(8, 2, 12, 0.1, True, 3, "gelu_tanh", 1e-6, name="b"),
         lambda: keras_track.TransformerBlock(embed_dim=8, num_heads=2, ff_dim=12, rate=0.3, name="c"),
     ],
     ids=["EncoderBlock", "Encoder", "TransformerBlock"],
@@ -507,8 +530,8 @@ def test_keras_get_config_round_trip(layer):
     assert (
         names
         == {
-            "a": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation"},
-            "b": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "num_layers", "activation"},
+            "a": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation", "eps"},
+            "b": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "num_layers", "activation", "eps"},
             "c": {"embed_dim", "num_heads", "ff_dim", "rate"},
         }[layer.name]
     )
@@ -565,6 +588,8 @@ CONSTRUCTORS = [
     ({"dropout": None}, TypeError, "dropout=None: expected a number"),
     ({"norm_first": "post"}, ValueError, "norm_first='post': expected one of"),
     ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
+    ({"eps": -1e-5}, ValueError, "eps=-1e-05: expected"),
+    ({"eps": "1e-5"}, TypeError, "eps='1e-5': expected a number"),
 ]
 
 

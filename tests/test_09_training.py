@@ -665,6 +665,49 @@ def test_pytorch_and_numpy_take_the_same_steps():
     np.testing.assert_allclose(runs["pytorch"], runs["numpy"], atol=2e-5)
 
 
+def two_inputs(step):
+    """The batches above in two parts, for a model that is called with both."""
+    x, targets = batch_at(step)
+    return (x[..., :2], x[..., 2:]), targets
+
+
+def joined(track, model):
+    """The classifier, called with the two parts of its features."""
+    if track == "keras":
+
+        class Joined(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.mlp = model.mlp
+                self.built = True
+
+            def call(self, left, right):
+                return self.mlp(keras.ops.concatenate([left, right], axis=-1))
+
+        return Joined()
+
+    class Joined(type(model)):
+        def forward(self, left, right):
+            return super().forward({"numpy": np.concatenate, "pytorch": torch.cat}[track]([left, right], -1))
+
+    model.__class__ = Joined
+    return model
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_its_twins_train_a_model_of_two_inputs(track):
+    """The same model, given its features in two parts, takes the steps that it takes with one array."""
+    whole, adam = make(track, dropout=0.0)
+    start = get_weights(whole)
+    expected = MODULES[track].train(whole, adam, batch_at, 4)
+    parts, _ = make(track, dropout=0.0)
+    set_weights(parts, start)
+    model = joined(track, parts)
+    options = {"weight_decay": 0.1, "clip_norm": 0.5, "learning_rate": MODULES[track].warmup_schedule(0.05, 3, 40)}
+    adam = MODULES[track].Adam(**options) if track == "keras" else MODULES[track].Adam(model, **options)
+    np.testing.assert_allclose(MODULES[track].train(model, adam, two_inputs, 4), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("track", ARRAYS)
 def test_modes(track):
     """Training drops, evaluation does not, and an error in the middle leaves the model in evaluation mode."""
@@ -741,7 +784,14 @@ def bad_trains(track):
         "folder": ((model, adam, batch_at, 5), {"checkpoint": "nowhere/c"}, ValueError, "its folder does not exist"),
         "every 0": ((model, adam, batch_at, 5), {"checkpoint_every": 0}, ValueError, "checkpoint_every=0"),
         "one array": ((model, adam, lambda step: inputs, 5), {}, TypeError, r"batch_at\(0\) returned a ndarray"),
-        "lists": ((model, adam, lambda step: ([1], [2]), 5), {}, TypeError, "expected a tuple of two NumPy arrays"),
+        "no inputs": ((model, adam, lambda step: ((), targets), 5), {}, TypeError, r"batch_at\(0\) returned a tuple"),
+        "no target": ((model, adam, lambda step: ((inputs,), [1]), 5), {}, TypeError, "NumPy arrays; inputs may be"),
+        "lists": (
+            (model, adam, lambda step: ([1], [2]), 5),
+            {},
+            TypeError,
+            r"returned a tuple: expected \(inputs, targets\)",
+        ),
         "targets": ((model, adam, lambda step: (inputs, targets + 1), 5), {}, ValueError, "is outside the 5 classes"),
         "no targets": ((model, adam, lambda s: (inputs, 0 * targets - 100), 5), {}, ValueError, "all 36 targets are"),
     }

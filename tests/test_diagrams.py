@@ -17,9 +17,10 @@ from shared import diagrams, plots
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWINGS = {}
 for _name, _function in inspect.getmembers(diagrams, inspect.isfunction):
-    if _function.__module__ == diagrams.__name__ and not _name.startswith("_"):
+    if _function.__module__ == diagrams.__name__ and not _name.startswith("_") and _name != "graph":
         for _arguments in [(True,), (False,)] if inspect.signature(_function).parameters else [()]:
             DRAWINGS[" ".join(map(str, (_name, *_arguments)))] = (_function, _arguments)
+TWO_ORDERS = [getattr(diagrams, name.split()[0]) for name in DRAWINGS if name.endswith(" True")]
 every_drawing = pytest.mark.parametrize("function, arguments", DRAWINGS.values(), ids=DRAWINGS)
 
 
@@ -52,9 +53,11 @@ def curve_points(path):
 
 
 def test_all_drawings_are_tested():
-    expected = "two_philosophies embeddings scaled_dot_product_attention multi_head_attention feed_forward training_loop dna_pipeline course_map three_ways legend"
+    expected = "two_philosophies forward_backward embeddings scaled_dot_product_attention multi_head_attention feed_forward training_loop tokenization_pipeline dna_pipeline seq2seq course_map three_ways legend axis_names lenet bert gpt kv_cache"
     twice = [
-        f"{name} {norm_first}" for name in ("residual", "encoder_block", "encoder") for norm_first in (True, False)
+        f"{name} {norm_first}"
+        for name in ("residual", "encoder_block", "encoder", "decoder_only_block", "decoder_block")
+        for norm_first in (True, False)
     ]
     assert set(DRAWINGS) == {*expected.split(), *twice}
 
@@ -207,6 +210,27 @@ def test_only_a_pre_norm_encoder_ends_with_a_norm():
     assert "norm" not in nodes and ("block_last", "y") in edges
 
 
+def test_decoder_blocks_show_what_each_attention_reads():
+    for norm_first in (True, False):
+
+        def path(*parts, middle, norm_first=norm_first):
+            """The nodes of residual connections, and the skip path of each."""
+            nodes, last, skips = [], "x", []
+            for part in parts:
+                inner = [part, *(f"{part}_{each}" for each in middle), f"{part}_add"]
+                nodes += [f"{part}_norm", *inner] if norm_first else [*inner, f"{part}_norm"]
+                skips.append((last, f"{part}_add"))
+                last = nodes[-1]
+            return [*chain("x", *nodes, "y"), *skips]
+
+        _, edges = graph(diagrams.decoder_only_block(norm_first))
+        given = [("mask", "attention"), ("cache", "attention")]
+        assert sorted(edges) == sorted([*path("attention", "feed_forward", middle=["dropout"]), *given])
+        _, edges = graph(diagrams.decoder_block(norm_first))
+        given = [("self_mask", "self_attention"), ("memory", "cross_attention"), ("memory_mask", "cross_attention")]
+        assert sorted(edges) == sorted([*path("self_attention", "cross_attention", "feed_forward", middle=[]), *given])
+
+
 def test_attention_has_the_parameters_of_the_course():
     nodes, edges = graph(diagrams.multi_head_attention())
     assert {name for name, node in nodes.items() if node["class"] == "parameters"} == {
@@ -238,6 +262,9 @@ def test_paths_of_the_other_drawings():
     assert edges(diagrams.training_loop()) == set(loop)
     pipeline = chain("process", "simulate", "csv", "tokenize", "model", "train", "predict", "compare")
     assert edges(diagrams.dna_pipeline()) == {*pipeline, *chain("process", "optimum", "compare")}
+    translation = [*chain("source", "source_embedding", "encoder", "memory", "decoder"), ("logits", "target")]
+    translation += chain("target", "target_embedding", "decoder", "projection", "logits")
+    assert edges(diagrams.seq2seq()) == set(translation)
     assert edges(diagrams.embeddings()) == {
         *chain("tokens", "embedding", "scale", "add", "dropout", "x"),
         *chain("positions", "encoding", "add"),
@@ -247,12 +274,49 @@ def test_paths_of_the_other_drawings():
     assert {*chain("weights", "model", "prediction_object", "step_object", "weights"), ("x_object", "model")} < ways
     assert {*chain("params", "mlp", "prediction_function", "step_function", "params"), ("x_function", "mlp")} < ways
     assert len(ways) == 10  # and nothing leads from one to the other
+    steps = chain("text", "normalise", "pre_tokenise", "merge", "ids", "batch")
+    assert edges(diagrams.tokenization_pipeline()) == set(steps)
+    assert edges(diagrams.axis_names()) == set(chain("x", "split", "reorder", "merge", "y"))
+    pictures = chain("x", "convolution_1", "pool_1", "convolution_2", "pool_2", "flatten")
+    vectors = chain("flatten", "hidden_1", "hidden_2", "readout", "logits")
+    assert edges(diagrams.lenet()) == {*pictures, *vectors}
     three = itertools.chain(*(chain("component", track, "compare") for track in ("numpy", "pytorch", "keras")))
     assert edges(diagrams.three_ways()) == {*three, ("compare", "proof")}
 
 
+def test_the_gradient_runs_back_beside_the_values():
+    drawing = diagrams.forward_backward()
+    _, edges = graph(drawing)
+    back = chain("grad_x", "grad_f", "grad_h", "grad_g", "grad_L")  # beside the values, its arrowheads at the tails
+    across = [("f", "grad_f"), ("g", "grad_g"), ("L", "grad_L")]
+    assert sorted(edges) == sorted([*chain("x", "f", "h", "g", "L"), *back, *across])
+    assert re.findall(r"(\w+) -> \w+ \[[^\]]*dir=back", drawing.source) == [tail for tail, _ in back]
+
+
+def test_a_computed_graph_is_drawn_as_it_was_given():
+    given = {"x:0": ("data", "x\n(3,)"), "->": ("operation", "multiply"), "sum": ("output", "sum\n()")}
+    drawing = diagrams.graph(given, [("x:0", "->"), ("x:0", "->"), ("->", "sum")])
+    nodes, edges = graph(drawing)
+    assert [(node["class"], node["label"]) for node in nodes.values()] == list(given.values())
+    first, second, third = nodes
+    assert sorted(edges) == [(first, second), (first, second), (second, third)]
+    assert drawing.alt.endswith(" built, from the inputs x (3,) through the operations multiply, sum ().")
+    assert diagrams.graph({"x": ("data", "x")}, []).alt.endswith("from the inputs x through the operations none.")
+
+
+@pytest.mark.parametrize("nodes, edges, message", [
+    ({}, [], "the graph has 0 nodes: expected 1 to 60"),
+    ({str(i): ("data", "x") for i in range(61)}, [], "the graph has 61 nodes: expected 1 to 60"),
+    ({"x": ("tensor", "x")}, [], "node 'x' is of kind 'tensor': expected one of 'data'"),
+    ({"x": ("data", "x")}, [("x", "y")], "an edge ends at 'y': expected one of 'x'"),
+])  # fmt: skip
+def test_a_bad_graph_is_refused(nodes, edges, message):
+    with pytest.raises(ValueError, match=message):
+        diagrams.graph(nodes, edges)
+
+
 def test_alt_text_says_the_norm_order():
-    for function in (diagrams.residual, diagrams.encoder_block, diagrams.encoder):
+    for function in TWO_ORDERS:
         assert "pre-norm order" in function(True).alt and "post-norm order" in function(False).alt
 
 
@@ -284,8 +348,44 @@ def test_bad_drawing_is_refused(source, alt, error, message):
         diagrams.Diagram(source, alt)
 
 
-@pytest.mark.parametrize("function", [diagrams.residual, diagrams.encoder_block, diagrams.encoder])
+@pytest.mark.parametrize("function", TWO_ORDERS)
 @pytest.mark.parametrize("bad", [None, 1, "pre"])
 def test_bad_norm_order_is_refused(function, bad):
     with pytest.raises(TypeError, match=f"norm_first={bad!r}: expected True or False, got {type(bad).__name__}"):
         function(bad)
+
+
+def test_bert_uses_its_token_embedding_twice():
+    _, edges = graph(diagrams.bert())
+    main = [
+        "tokens",
+        "token_embedding",
+        "add",
+        "norm",
+        "encoder",
+        "features",
+        "transform",
+        "head_norm",
+        "product",
+        "logits",
+    ]
+    expected = [
+        *chain(*main),
+        *chain("positions", "position_embedding", "add"),
+        *chain("segments", "segment_embedding", "add"),
+        ("token_embedding", "product"),
+        *chain("features", "pooler", "pooled"),
+    ]
+    assert sorted(edges) == sorted(expected)
+
+
+def test_gpt_uses_its_table_twice():
+    _, edges = graph(diagrams.gpt())
+    path = ("tokens", "add", "block_first", "block_more", "block_last", "norm", "product", "logits")
+    assert sorted(edges) == sorted([*chain(*path), ("table", "add"), ("table", "product"), ("positions", "add")])
+
+
+def test_kv_cache_grows_by_one():
+    _, edges = graph(diagrams.kv_cache())
+    expected = [*chain("x", "query", "attention", "output"), *chain("x", "key_value", "append", "all", "attention")]
+    assert sorted(edges) == sorted([*expected, ("cache", "append")])

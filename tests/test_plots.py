@@ -179,6 +179,11 @@ def test_heatmap_has_zero_in_the_middle_of_its_colours(figures):
     assert figure.axes[1].get_ylabel() == "encoding" and figure.axes[0].get_title() == "title"
 
 
+def test_bars_can_be_logarithmic(figures):
+    for log, scale in ((False, "linear"), (True, "log")):
+        assert plots.bars({"a": {"x": 1, "y": 1000}}, "ms", ALT, log=log).axes[0].get_yscale() == scale
+
+
 def test_bars_have_the_heights_and_colours_of_their_names(figures):
     values = {
         "forward": {"NumPy": 1.0, "Keras": 3.0, "other": 0.5},
@@ -235,6 +240,7 @@ BAD = {
     "group not a dict": (lambda: plots.bars({"forward": 3}, "ms", ALT), TypeError, r"values\['forward'\]=3: expected a dict"),
     "groups differ": (lambda: plots.bars({"a": {"x": 1}, "b": {"y": 1}}, "ms", ALT), ValueError, r"values\['b'\] has the names \['y'\]: expected \['x'\]"),
     "bar of NaN": (lambda: plots.bars({"a": {"x": np.nan}}, "ms", ALT), ValueError, r"values\['a'\]\['x'\] holds nan"),
+    "bar of nothing, logarithmic": (lambda: plots.bars({"a": {"x": 0.0}}, "ms", ALT, log=True), ValueError, "'x' is 0: expected numbers above 0"),
     "bar of text": (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\] has dtype"),
     "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
     "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
@@ -246,3 +252,17 @@ BAD = {
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_text_lines_are_drawn_and_checked():
+    picture = plots.text_lines(["a robot walks .", "two owls sing ."], "Two sentences.", marks=["yes", "no"])
+    assert picture.data.startswith(b"\x89PNG") and picture.alt == "Two sentences."
+    assert picture.data != plots.text_lines(["a robot walks .", "two owls run ."], "Two sentences.", ["yes", "no"]).data
+    for arguments, error, message in [
+        ({"lines": "abc"}, TypeError, "lines='abc': expected a list of texts"),
+        ({"lines": ["a", 1]}, TypeError, "expected a list of texts"),
+        ({"lines": []}, ValueError, "lines is empty"),
+        ({"lines": ["a"], "marks": []}, ValueError, "marks has 0 entries: expected 1"),
+    ]:
+        with pytest.raises(error, match=message):
+            plots.text_lines(**arguments, alt="Text.")

@@ -48,7 +48,7 @@ class EncoderBlock(_SelfAttending):
         d_model, num_heads: features of a position, in and out, and heads that share them evenly.
         d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
         dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
+        norm_first, eps: normalise the input of each sub-layer (True) or each sum (False); added to the variance there.
 
     Raises:
         TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
@@ -58,15 +58,15 @@ class EncoderBlock(_SelfAttending):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", **kwargs: Any,
+        activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
     ):  # fmt: skip
         super().__init__(**kwargs)
         self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff, "dropout": dropout}
-        self.config |= {"norm_first": norm_first, "activation": activation}
+        self.config |= {"norm_first": norm_first, "activation": activation, "eps": eps}
         self.attention = MultiHeadAttention(d_model, num_heads, dropout, dtype=self.dtype_policy)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, dtype=self.dtype_policy)
+        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=self.dtype_policy)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, dtype=self.dtype_policy)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -89,6 +89,7 @@ class Encoder(_SelfAttending):
         d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
         num_layers: number of blocks, each with weights of its own.
         activation: of every block's feed-forward network.
+        eps: of every LayerNorm, as for `EncoderBlock`.
 
     Raises:
         TypeError, ValueError: if num_layers is not a positive whole number, or `EncoderBlock` raises.
@@ -98,13 +99,13 @@ class Encoder(_SelfAttending):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", **kwargs: Any,
+        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
     ):  # fmt: skip
         check_positive(num_layers=num_layers)
         super().__init__(**kwargs)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation)
+        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
         self.blocks = [EncoderBlock(*arguments, dtype=self.dtype_policy) for _ in range(num_layers)]
-        self.norm = LayerNorm(d_model, dtype=self.dtype_policy) if norm_first else None
+        self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy) if norm_first else None
         self.config = self.blocks[0].config | {"num_layers": num_layers}
 
     def build(self, input_shape: tuple) -> None:
@@ -144,4 +145,4 @@ class TransformerBlock(EncoderBlock):
         config = super().get_config()
         names = {"embed_dim": "d_model", "ff_dim": "d_ff", "rate": "dropout"}
         config |= {name: config.pop(ours) for name, ours in names.items()}
-        return {name: value for name, value in config.items() if name not in ("norm_first", "activation")}
+        return {name: value for name, value in config.items() if name not in ("norm_first", "activation", "eps")}

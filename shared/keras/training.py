@@ -268,7 +268,7 @@ class _Batches(keras.utils.PyDataset):
     def __init__(self, model: keras.Model, batch_at: Callable, steps: range, ignore_index: int):
         super().__init__()
         inputs, _ = check_batch(batch_at(steps.start), steps.start)
-        self.classes = model(inputs[:1]).shape[-1]
+        self.classes = model(*(array[:1] for array in inputs)).shape[-1]
         self.batch_at, self.steps, self.ignore_index = batch_at, steps, ignore_index
         self.shapes = self.error = None
 
@@ -283,15 +283,16 @@ class _Batches(keras.utils.PyDataset):
         except Exception as error:  # noqa: BLE001 - whatever TensorFlow makes of it
             raise (self.error or error) from None
 
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+    def __getitem__(self, index: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         step = self.steps[index]
         try:
             inputs, targets = check_batch(self.batch_at(step), step)
             check_targets(targets, self.classes, self.ignore_index)
-            self.shapes = self.shapes or (inputs.shape, targets.shape)
-            if (inputs.shape, targets.shape) != self.shapes:
+            shapes = [array.shape for array in (*inputs, targets)]
+            self.shapes = self.shapes or shapes
+            if shapes != self.shapes:
                 raise ValueError(
-                    f"batch_at({step}) has shapes {inputs.shape}, {targets.shape}: expected {self.shapes}, as before"
+                    f"batch_at({step}) has shapes {', '.join(map(str, shapes))}: expected {self.shapes}, as before"
                 )
         except Exception as error:
             self.error = error
@@ -299,6 +300,18 @@ class _Batches(keras.utils.PyDataset):
         return inputs, targets
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-26
+class _OneByOne(keras.Model):
+    """A model as `fit` calls it: all inputs in one tuple."""
+
+    def __init__(self, model: keras.Model):
+        super().__init__(name="one_by_one")
+        self.inner = model
+        self.built = True
+
+    def call(self, inputs: tuple, training: bool | None = None) -> Any:
+        return self.inner(*inputs)  # in the mode of this call
+
+# %% ../../notebooks/09_training/keras.ipynb #implementation-28
 class _AfterEachStep(keras.callbacks.Callback):
     """Keep the loss of every step by itself, and write the checkpoints."""
 
@@ -313,13 +326,13 @@ class _AfterEachStep(keras.callbacks.Callback):
         self.losses.append(logs["loss"])
         taken = self.steps[batch] + 1
         if self.checkpoint is not None and (taken % self.checkpoint_every == 0 or taken == self.steps.stop):
-            save_checkpoint(self.checkpoint, self.model, self.model.optimizer)
+            save_checkpoint(self.checkpoint, self.model.inner, self.model.optimizer)
 
-# %% ../../notebooks/09_training/keras.ipynb #implementation-28
+# %% ../../notebooks/09_training/keras.ipynb #implementation-30
 def train(
     model: keras.Model,
     optimizer: Adam,
-    batch_at: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    batch_at: Callable[[int], tuple[np.ndarray | tuple[np.ndarray, ...], np.ndarray]],
     num_steps: int,
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
@@ -331,7 +344,8 @@ def train(
 
     Args:
         model, optimizer: what is trained, and its `Adam`.
-        batch_at: step -> (inputs, targets); the same step must give the same batch.
+        batch_at: step -> (inputs, targets); the same step must give the same batch. Inputs are an array, or a tuple of what
+            the model is called with.
         num_steps: steps in all, with those that the optimizer has taken already.
         label_smoothing, ignore_index: as for `cross_entropy`.
         progress: show a bar.
@@ -351,7 +365,9 @@ def train(
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
     after = _AfterEachStep(steps, checkpoint, checkpoint_every)
-    model.compile(optimizer, _CrossEntropy(*settings))
+    shell = _OneByOne(model)
+    for each in (shell, model):  # the model too, so that `model.save` keeps optimizer and loss
+        each.compile(optimizer, _CrossEntropy(*settings))
     with batches.own_errors():
-        model.fit(batches, shuffle=False, verbose=int(progress), callbacks=[after])
+        shell.fit(batches, shuffle=False, verbose=int(progress), callbacks=[after])
     return np.array(after.losses, dtype=float)

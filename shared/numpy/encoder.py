@@ -20,6 +20,7 @@ class EncoderBlock(Module):
         d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
         dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
         norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
+        eps: added to the variance by every LayerNorm, in [0, 1).
         rng: a generator or a seed, from which kernels and zeros are drawn.
 
     Raises:
@@ -30,13 +31,13 @@ class EncoderBlock(Module):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", rng: np.random.Generator | int | None = None,
+        activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
     ):  # fmt: skip
         rng = np.random.default_rng(rng)
         self.attention = MultiHeadAttention(d_model, num_heads, dropout, rng)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, rng)
+        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, rng)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
 
     def forward(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, length)."""
@@ -58,6 +59,7 @@ class Encoder(Module):
         d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
         num_layers: number of blocks, each with weights of its own.
         activation: of every block's feed-forward network.
+        eps: of every LayerNorm, as for `EncoderBlock`.
         rng: a generator or a seed, from which kernels and zeros are drawn.
 
     Raises:
@@ -68,13 +70,13 @@ class Encoder(Module):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", rng: np.random.Generator | int | None = None,
+        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
     ):  # fmt: skip
         check_positive(num_layers=num_layers)
         rng = np.random.default_rng(rng)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, rng)
+        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
         self.blocks = [EncoderBlock(*arguments) for _ in range(num_layers)]
-        self.norm = LayerNorm(d_model) if norm_first else None
+        self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     def forward(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """Map (batch, length, d_model) to the same shape; every block gets the mask, as for `EncoderBlock`."""

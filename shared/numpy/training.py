@@ -233,10 +233,10 @@ def load_checkpoint(path: str | os.PathLike, model: Module, optimizer: Adam | No
 
 # %% ../../notebooks/09_training/numpy.ipynb #implementation-24
 def _train_step(
-    model: Module, optimizer: Adam, inputs: np.ndarray, targets: np.ndarray, label_smoothing: float, ignore_index: int
+    model: Module, optimizer: Adam, inputs: tuple, targets: np.ndarray, label_smoothing: float, ignore_index: int
 ) -> float:
     """Take one step on one batch, and return its loss."""
-    logits = model(inputs)
+    logits = model(*inputs)
     loss = cross_entropy(logits, targets, label_smoothing, ignore_index)
     optimizer.zero_grad()
     model.backward(cross_entropy_backward(logits, targets, label_smoothing, ignore_index))
@@ -247,7 +247,7 @@ def _train_step(
 def train(
     model: Module,
     optimizer: Adam,
-    batch_at: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    batch_at: Callable[[int], tuple[np.ndarray | tuple[np.ndarray, ...], np.ndarray]],
     num_steps: int,
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
@@ -259,7 +259,8 @@ def train(
 
     Args:
         model, optimizer: what is trained, and its `Adam`.
-        batch_at: step -> (inputs, targets); the same step must give the same batch.
+        batch_at: step -> (inputs, targets); the same step must give the same batch. Inputs are an array, or a tuple of what
+            the model is called with.
         num_steps: steps in all, with those that the optimizer has taken already.
         label_smoothing, ignore_index: as for `cross_entropy`.
         progress: show a bar.

@@ -19,6 +19,7 @@ class EncoderBlock(nn.Module):
         d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
         dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
         norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
+        eps: added to the variance by every LayerNorm, in [0, 1).
 
     Raises:
         TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
@@ -28,13 +29,13 @@ class EncoderBlock(nn.Module):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu",
+        activation: str = "relu", eps: float = 1e-5,
     ):  # fmt: skip
         super().__init__()
         self.attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first)
+        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, length)."""
@@ -51,6 +52,7 @@ class Encoder(nn.Module):
         d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
         num_layers: number of blocks, each with weights of its own.
         activation: of every block's feed-forward network.
+        eps: of every LayerNorm, as for `EncoderBlock`.
 
     Raises:
         TypeError, ValueError: if num_layers is not a positive whole number, or `EncoderBlock` raises.
@@ -60,13 +62,13 @@ class Encoder(nn.Module):
 
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu",
+        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5,
     ):  # fmt: skip
         check_positive(num_layers=num_layers)
         super().__init__()
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation)
+        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
         self.blocks = nn.ModuleList(EncoderBlock(*arguments) for _ in range(num_layers))
-        self.norm = LayerNorm(d_model) if norm_first else None
+        self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Map (batch, length, d_model) to the same shape; every block gets the mask, as for `EncoderBlock`."""

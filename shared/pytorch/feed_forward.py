@@ -79,18 +79,19 @@ class ResidualConnection(nn.Module):
         d_model: features of a position.
         dropout: rate of dropout on the sub-layer's output, before the addition, in [0, 1).
         norm_first: normalise the sub-layer's input (True) or the sum (False, as in 2017).
+        eps: added to the variance by the LayerNorm, in [0, 1).
 
     Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, dropout is not in [0, 1), or norm_first is not True or False.
+        TypeError, ValueError: if d_model is not a positive whole number, dropout or eps is not in [0, 1), or norm_first is not True or False.
 
     Source: He et al. 2016, "Deep Residual Learning for Image Recognition", eq. 1; Vaswani et al. 2017, section 5.4 (post-norm); Xiong et al. 2020, table 1 (both orders).
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.0, norm_first: bool = False):
+    def __init__(self, d_model: int, dropout: float = 0.0, norm_first: bool = False, eps: float = 1e-5):
         check_rate(dropout=dropout)
         check_choice((False, True), norm_first=norm_first)
         super().__init__()
-        self.norm = LayerNorm(d_model)
+        self.norm = LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 

@@ -218,14 +218,14 @@ def load_checkpoint(path: str | os.PathLike, model: nn.Module, optimizer: Adam |
 def _train_step(
     model: nn.Module,
     optimizer: Adam,
-    inputs: np.ndarray,
+    inputs: tuple,
     targets: np.ndarray,
     label_smoothing: float,
     ignore_index: int,
 ) -> float:
     """Take one step on one batch, on the device where the model is, and return its loss."""
     device = next(model.parameters()).device
-    logits = model(torch.tensor(inputs, device=device))
+    logits = model(*(torch.tensor(array, device=device) for array in inputs))
     loss = cross_entropy(logits, torch.tensor(targets, device=device), label_smoothing, ignore_index)
     optimizer.zero_grad()
     loss.backward()
@@ -236,7 +236,7 @@ def _train_step(
 def train(
     model: nn.Module,
     optimizer: Adam,
-    batch_at: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    batch_at: Callable[[int], tuple[np.ndarray | tuple[np.ndarray, ...], np.ndarray]],
     num_steps: int,
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
@@ -248,7 +248,8 @@ def train(
 
     Args:
         model, optimizer: what is trained, and its `Adam`.
-        batch_at: step -> (inputs, targets); the same step must give the same batch.
+        batch_at: step -> (inputs, targets); the same step must give the same batch. Inputs are an array, or a tuple of what
+            the model is called with.
         num_steps: steps in all, with those that the optimizer has taken already.
         label_smoothing, ignore_index: as for `cross_entropy`.
         progress: show a bar.
