@@ -22,6 +22,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 # Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.
 warnings.filterwarnings("ignore", "You are using a softmax over axis -1 of a tensor of shape")
+# Libraries that draw their progress bars with Jupyter's widgets say so where there are none.
+warnings.filterwarnings("ignore", "IProgress not found")
 
 
 @contextlib.contextmanager

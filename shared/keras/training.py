@@ -303,10 +303,12 @@ class _Batches(keras.utils.PyDataset):
 class _OneByOne(keras.Model):
     """A model as `fit` calls it: all inputs in one tuple."""
 
-    def __init__(self, model: keras.Model):
+    def __init__(self, model: keras.Model, optimizer: Adam, loss: keras.losses.Loss):
         super().__init__(name="one_by_one")
         self.inner = model
         self.built = True
+        for each in (self, model):  # the model too, so that `model.save` keeps optimizer and loss
+            each.compile(optimizer, loss)
 
     def call(self, inputs: tuple, training: bool | None = None) -> Any:
         return self.inner(*inputs)  # in the mode of this call
@@ -344,8 +346,7 @@ def train(
 
     Args:
         model, optimizer: what is trained, and its `Adam`.
-        batch_at: step -> (inputs, targets); the same step must give the same batch. Inputs are an array, or a tuple of what
-            the model is called with.
+        batch_at: step -> (inputs, targets), the same for the same step; inputs is an array, or a tuple of all that the model is called with.
         num_steps: steps in all, with those that the optimizer has taken already.
         label_smoothing, ignore_index: as for `cross_entropy`.
         progress: show a bar.
@@ -365,9 +366,7 @@ def train(
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
     after = _AfterEachStep(steps, checkpoint, checkpoint_every)
-    shell = _OneByOne(model)
-    for each in (shell, model):  # the model too, so that `model.save` keeps optimizer and loss
-        each.compile(optimizer, _CrossEntropy(*settings))
+    shell = _OneByOne(model, optimizer, _CrossEntropy(*settings))
     with batches.own_errors():
         shell.fit(batches, shuffle=False, verbose=int(progress), callbacks=[after])
     return np.array(after.losses, dtype=float)

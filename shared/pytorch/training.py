@@ -248,8 +248,7 @@ def train(
 
     Args:
         model, optimizer: what is trained, and its `Adam`.
-        batch_at: step -> (inputs, targets); the same step must give the same batch. Inputs are an array, or a tuple of what
-            the model is called with.
+        batch_at: step -> (inputs, targets), the same for the same step; inputs is an array, or a tuple of all that the model is called with.
         num_steps: steps in all, with those that the optimizer has taken already.
         label_smoothing, ignore_index: as for `cross_entropy`.
         progress: show a bar.
