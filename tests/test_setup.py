@@ -56,7 +56,8 @@ def test_everything_imported_is_a_direct_dependency():
     # Two libraries come with direct ones by design: IPython and nbformat with Jupyter, Pygments with IPython, Pillow with matplotlib.
     known = {re.sub(r"\[.*\]", "", name).lower() for name in DIRECT} | {"ipython", "nbformat", "pygments", "pillow"}
     distributions = packages_distributions()
-    local = {"shared", "notebooks", "conftest"} | set(sys.stdlib_module_names)
+    # A reader who chooses Keras' JAX backend installs JAX.
+    local = {"shared", "notebooks", "conftest", "jax"} | set(sys.stdlib_module_names)
     for name in imported_modules() - local:
         assert {each.lower() for each in distributions[name]} & known, (
             f"{name} is imported and pyproject.toml does not name it"

@@ -33,7 +33,7 @@ class MutationModel(keras.Model):
         self.encoder = Encoder(d_model, num_heads, d_ff, dropout, norm_first, num_layers, **policy)
         self.projection = keras.layers.Dense(vocab_size, **policy)
         check_choice(range(vocab_size), pad_id=pad_id)
-        self.config = {name: value for name, value in self.encoder.config.items() if name != "activation"}
+        self.config = {name: value for name, value in self.encoder.config.items() if name not in ("activation", "eps")}
         self.config |= {"vocab_size": vocab_size, "max_length": max_length, "pad_id": pad_id}
         self.d_model, self.vocab_size, self.pad_id = d_model, vocab_size, pad_id
 
