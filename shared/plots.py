@@ -325,7 +325,8 @@ def bars(
             color=colour,
             label=name,
         )
-        axes.bar_label(drawn, fmt="{:.3g}", padding=2, fontsize=9)
+        if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
+            axes.bar_label(drawn, fmt="{:.3g}", padding=2, fontsize=9)
     axes.set_xticks(range(len(values)), list(values))
     axes.tick_params(axis="x", length=0)
     axes.set(xlabel=x_label, ylabel=y_label, yscale="log" if log else "linear")

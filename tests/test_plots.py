@@ -266,3 +266,11 @@ def test_text_lines_are_drawn_and_checked():
     ]:
         with pytest.raises(error, match=message):
             plots.text_lines(**arguments, alt="Text.")
+
+
+@pytest.mark.parametrize("groups, labelled", [(6, True), (7, False)])
+def test_bars_too_narrow_for_their_numbers_go_without(monkeypatch, groups, labelled):
+    calls = []
+    monkeypatch.setattr("matplotlib.axes.Axes.bar_label", lambda *args, **kwargs: calls.append(args))
+    plots.bars({f"g{i}": {"a": 1.0, "b": 2.0} for i in range(groups)}, "height", alt="Bars of two heights in groups.")
+    assert bool(calls) == labelled
