@@ -88,6 +88,7 @@ def main() -> None:
         export(ROOT / "shared")
         return
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")  # shapes print differently elsewhere
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # more threads add up in another order
     for path in arguments.paths or notebooks():
         print(f"running {path.resolve().relative_to(ROOT)}", file=sys.stderr)
         run(path.resolve(), arguments.fresh_timings)
