@@ -99,16 +99,16 @@ class BytePairTokenizer:
         self.vocabulary = byte_pair_vocabulary(self.merges)
         ids = {to_letters(token): i for i, token in enumerate(self.vocabulary) if i >= len(GPT_SPECIALS)}
         pairs = [(to_letters(left), to_letters(right)) for left, right in self.merges]
-        self.library = ByteLevelBPETokenizer(ids, pairs)
+        self.tokenizer = ByteLevelBPETokenizer(ids, pairs)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's tokens. A space is put before the first word, too, so a word has the same ids everywhere."""
         check_unicode(text=text)
-        return self.library.encode(f" {text}" if text else "").ids
+        return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
         """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character."""
-        return self.library.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
+        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-10
 def train_bpe(sentences: Iterable[str], vocab_size: int) -> BytePairTokenizer:

@@ -77,16 +77,16 @@ class SimpleTokenizer:
     def _set(self, vocabulary: Iterable[str], unit: str) -> None:
         self.vocabulary, self.unit = check_vocabulary(vocabulary, unit), unit
         ids = {word: i for i, word in enumerate(self.vocabulary) if i != PAD_ID}
-        self.library = _library(models.WordLevel(ids, unk_token="[UNK]"), unit)
+        self.tokenizer = _library(models.WordLevel(ids, unk_token="[UNK]"), unit)
 
     def encode(self, text: str) -> list[int]:
         """The id of each word of a text, 1 for a word that is not in the vocabulary."""
         check_unicode(text=text)
-        return self.library.encode(text).ids
+        return self.tokenizer.encode(text).ids
 
     def decode(self, ids: Any) -> str:
         """The text that ids stand for, without padding; words with single spaces between them."""
-        return self.library.decode(check_ids(ids, len(self.vocabulary)))  # what has no word, padding, is left out
+        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary)))  # what has no word, padding, is left out
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-9
 class BytePairTokenizer:
@@ -106,18 +106,18 @@ class BytePairTokenizer:
         self.vocabulary = byte_pair_vocabulary(self.merges)
         ids = {to_letters(token): i for i, token in enumerate(self.vocabulary) if i >= len(GPT_SPECIALS)}
         pairs = [(to_letters(left), to_letters(right)) for left, right in self.merges]
-        self.library = Tokenizer(models.BPE(ids, pairs))
-        self.library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        self.library.decoder = decoders.ByteLevel()
+        self.tokenizer = Tokenizer(models.BPE(ids, pairs))
+        self.tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        self.tokenizer.decoder = decoders.ByteLevel()
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's tokens. A space is put before the first word, too, so a word has the same ids everywhere."""
         check_unicode(text=text)
-        return self.library.encode(f" {text}" if text else "").ids
+        return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
         """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character."""
-        return self.library.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
+        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-11
 def train_bpe(sentences: Iterable[str], vocab_size: int) -> BytePairTokenizer:
