@@ -1,7 +1,7 @@
 """Checks of arguments, the same in the three tracks: each names the argument, the value that came and what was expected."""
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -470,6 +470,52 @@ def check_texts(**lists: Any) -> list[str]:
             raise TypeError(f"{name}[{index}]={text!r}: expected a string, got {type(text).__name__}")
         check_unicode(**{f"{name}[{index}]": text})
     return texts
+
+
+def check_width(lengths: Sequence[int], max_length: int | None) -> int:
+    """The width of an array that holds rows of these lengths: max_length, or the longest where it is None.
+
+    Raises:
+        TypeError: if max_length is not a whole number.
+        ValueError: if a row is longer than max_length.
+    """
+    longest = max(lengths)
+    if max_length is None:
+        return longest
+    check_positive(max_length=max_length)
+    if longest > max_length:
+        raise ValueError(f"length {longest} is over max_length={max_length}")
+    return max_length
+
+
+def check_range(**ranges: Any) -> tuple[int, int]:
+    """The one value as (shortest, longest), after a check that it is such a pair, or a single length for both.
+
+    Raises:
+        TypeError: if a length is not a whole number.
+        ValueError: if a length is below 1, or the first is above the second.
+    """
+    ((name, value),) = ranges.items()
+    shortest, longest = value if isinstance(value, tuple | list) and len(value) == 2 else (value, value)
+    for length in (shortest, longest):
+        check_positive(**{name: length})
+    if shortest > longest:
+        raise ValueError(f"{name}={value!r}: expected (shortest, longest)")
+    return shortest, longest
+
+
+def check_seed(seed: Any) -> None:
+    """Raise unless seed is what `numpy.random.default_rng` takes as numbers: one from 0, or a sequence of them.
+
+    Raises:
+        TypeError: if it is no whole number and no sequence of them.
+        ValueError: if a number is below 0.
+    """
+    entropy = list(seed) if isinstance(seed, tuple | list | np.ndarray) else [seed]
+    if not entropy or not all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in entropy):
+        raise TypeError(f"seed={seed!r}: expected a whole number or a sequence of them")
+    if min(entropy) < 0:
+        raise ValueError(f"seed={seed!r}: expected no number below 0")
 
 
 def check_ids(ids: Any, vocab_size: int) -> list[int]:

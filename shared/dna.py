@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from shared.checks import check_positive, check_tokens
+from shared.checks import check_positive, check_range, check_seed, check_texts, check_tokens, check_width
 
 NUCLEOTIDES = "ACGTR"
 A, C, G, T, R = range(5)
@@ -266,16 +266,9 @@ def _sample_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ancestors and descendants as (num_pairs, longest) uint8 codes with PAD_CODE behind each end."""
     _check_process(process)
-    shortest, longest = length if isinstance(length, (tuple, list)) and len(length) == 2 else (length, length)
-    check_positive(num_pairs=num_pairs, length=shortest)
-    check_positive(length=longest)
-    if shortest > longest:
-        raise ValueError(f"length={length!r}: expected (shortest, longest)")
-    entropy = list(seed) if isinstance(seed, (tuple, list, np.ndarray)) else [seed]
-    if not entropy or not all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in entropy):
-        raise TypeError(f"seed={seed!r}: expected a whole number or a sequence of them")
-    if min(entropy) < 0:
-        raise ValueError(f"seed={seed!r}: expected no number below 0")
+    check_positive(num_pairs=num_pairs)
+    shortest, longest = check_range(length=length)
+    check_seed(seed)
 
     rng = np.random.default_rng(seed)
     # Two bits of a random byte are a uniform nucleotide, at a third of the price of rng.integers.
@@ -360,23 +353,11 @@ def tokenize_and_pad(sequences: Iterable[str], max_length: int | None = None) ->
         TypeError: if sequences is one string or holds something else than strings, or max_length is not a whole number.
         ValueError: if there is no sequence, a letter is not a nucleotide, or a sequence is longer than max_length.
     """
-    if isinstance(sequences, str) or not isinstance(sequences, Iterable):
-        raise TypeError(f"sequences={sequences!r}: expected a list of strings, got {type(sequences).__name__}")
-    sequences = list(sequences)
-    if not sequences:
-        raise ValueError("sequences is empty: expected at least one string")
-    for index, sequence in enumerate(sequences):
-        if not isinstance(sequence, str):
-            raise TypeError(f"sequences[{index}]={sequence!r}: expected a string, got {type(sequence).__name__}")
-    lengths = np.array([len(sequence) for sequence in sequences])
-    longest = int(lengths.max())
-    if max_length is not None:
-        check_positive(max_length=max_length)
-        if longest > max_length:
-            raise ValueError(f"length {longest} is over max_length={max_length}")
-    width = longest if max_length is None else max_length
+    sequences = check_texts(sequences=sequences)
+    lengths = [len(sequence) for sequence in sequences]
+    width = check_width(lengths, max_length)
     result = np.full((len(sequences), width), PAD_ID, np.int64)
-    result[np.arange(width) < lengths[:, None]] = _to_tokens(sequences, lambda index: f"sequences[{index}]")
+    result[np.arange(width) < np.array(lengths)[:, None]] = _to_tokens(sequences, lambda index: f"sequences[{index}]")
     return result
 
 

@@ -5,12 +5,11 @@ sequences here are coding sequences: sense codons and nothing else, so a perfect
 """
 
 import itertools
-import numbers
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from shared.checks import check_positive, check_tokens
+from shared.checks import check_positive, check_range, check_seed, check_texts, check_tokens, check_width
 
 NUCLEOTIDES = "ACGT"
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"  # one-letter names, in alphabetical order
@@ -76,16 +75,9 @@ def sample(num_pairs: int, codons: int | tuple[int, int], seed: int | Sequence[i
         TypeError: if a number or the seed is not whole.
         ValueError: if a number is below 1, the shortest is over the longest, or the seed is negative.
     """
-    shortest, longest = codons if isinstance(codons, (tuple, list)) and len(codons) == 2 else (codons, codons)
-    check_positive(num_pairs=num_pairs, codons=shortest)
-    check_positive(codons=longest)
-    if shortest > longest:
-        raise ValueError(f"codons={codons!r}: expected (shortest, longest)")
-    entropy = list(seed) if isinstance(seed, (tuple, list, np.ndarray)) else [seed]
-    if not entropy or not all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in entropy):
-        raise TypeError(f"seed={seed!r}: expected a whole number or a sequence of them")
-    if min(entropy) < 0:
-        raise ValueError(f"seed={seed!r}: expected no number below 0")
+    check_positive(num_pairs=num_pairs)
+    shortest, longest = check_range(codons=codons)
+    check_seed(seed)
 
     rng = np.random.default_rng(seed)
     drawn = rng.integers(len(SENSE_CODONS), size=(num_pairs, longest))
@@ -109,27 +101,16 @@ def _encode(
     after: Sequence[int] = (),
 ) -> np.ndarray:
     """Ids of each sequence's letters between the tokens before and after, as rows padded at the end; errors call the argument by its name."""
-    if isinstance(sequences, str) or not isinstance(sequences, Iterable):
-        raise TypeError(f"{name}={sequences!r}: expected a list of strings, got {type(sequences).__name__}")
-    sequences = list(sequences)
-    if not sequences:
-        raise ValueError(f"{name} is empty: expected at least one string")
+    sequences = check_texts(**{name: sequences})
     letters = [token for token in vocabulary if len(token) == 1]
     ids = {case: vocabulary.index(letter) for letter in letters for case in (letter, letter.lower())}
     rows = []
     for index, sequence in enumerate(sequences):
-        if not isinstance(sequence, str):
-            raise TypeError(f"{name}[{index}]={sequence!r}: expected a string, got {type(sequence).__name__}")
         try:
             rows.append([*before, *(ids[letter] for letter in sequence), *after])
         except KeyError as unknown:
             raise ValueError(f"{name}[{index}]: {unknown} is not {letter_name}; known: {''.join(letters)}") from None
-    longest = max(map(len, rows))
-    if max_length is not None:
-        check_positive(max_length=max_length)
-        if longest > max_length:
-            raise ValueError(f"length {longest} is over max_length={max_length}")
-    result = np.full((len(rows), max_length or longest), PAD_ID, np.int64)
+    result = np.full((len(rows), check_width([len(row) for row in rows], max_length)), PAD_ID, np.int64)
     for tokens, row in zip(result, rows):
         tokens[: len(row)] = row
     return result

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shared.checks import check_positive
+from shared.checks import check_positive, check_seed
 
 END = "<end>"  # what `next_word_probabilities` expects behind a whole sentence; not a word of the grammar
 
@@ -311,11 +311,7 @@ def sample(num_sentences: int, seed: int | Sequence[int]) -> list[str]:
         ValueError: if num_sentences is below 1, or the seed is negative.
     """
     check_positive(num_sentences=num_sentences)
-    entropy = list(seed) if isinstance(seed, (tuple, list, np.ndarray)) else [seed]
-    if not entropy or not all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in entropy):
-        raise TypeError(f"seed={seed!r}: expected a whole number or a sequence of them")
-    if min(entropy) < 0:
-        raise ValueError(f"seed={seed!r}: expected no number below 0")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     sentences = []
     for _ in range(num_sentences):

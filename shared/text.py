@@ -9,7 +9,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from shared.checks import check_choice, check_positive, check_texts
+from shared.checks import check_choice, check_positive, check_texts, check_width
 
 PAD_ID = 0
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # ids 0 to 4
@@ -21,18 +21,6 @@ BYTE_LETTERS = {byte: chr(byte) for byte in _PRINTABLE}
 BYTE_LETTERS |= {
     byte: chr(256 + place) for place, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
 }
-
-
-def _check_sentences(sentences: Iterable[str]) -> list[str]:
-    if isinstance(sentences, str) or not isinstance(sentences, Iterable):
-        raise TypeError(f"sentences={sentences!r}: expected a list of strings, got {type(sentences).__name__}")
-    sentences = list(sentences)
-    if not sentences:
-        raise ValueError("sentences is empty: expected at least one string")
-    for index, sentence in enumerate(sentences):
-        if not isinstance(sentence, str):
-            raise TypeError(f"sentences[{index}]={sentence!r}: expected a string, got {type(sentence).__name__}")
-    return sentences
 
 
 def _wordpiece(sentences: list[str], vocab_size: int) -> Tokenizer:
@@ -88,7 +76,7 @@ def train_tokenizer(sentences: Iterable[str], kind: str, vocab_size: int) -> Tok
 
     Source: Wu et al. 2016, section 4.1 (WordPiece); Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019, section 2.2 (byte pairs).
     """
-    sentences = _check_sentences(sentences)
+    sentences = check_texts(sentences=sentences)
     check_choice(("wordpiece", "bpe"), kind=kind)
     check_positive(vocab_size=vocab_size)
     tokenizer = (_wordpiece if kind == "wordpiece" else _byte_pairs)(sentences, vocab_size)
@@ -115,13 +103,8 @@ def encode_batch(tokenizer: Tokenizer, sentences: Iterable[str], max_length: int
     """
     if not isinstance(tokenizer, tokenizers.Tokenizer):
         raise TypeError(f"tokenizer is a {type(tokenizer).__name__}: expected a tokenizers.Tokenizer")
-    rows = [encoding.ids for encoding in tokenizer.encode_batch(_check_sentences(sentences))]
-    longest = max(map(len, rows))
-    if max_length is not None:
-        check_positive(max_length=max_length)
-        if longest > max_length:
-            raise ValueError(f"length {longest} is over max_length={max_length}")
-    result = np.full((len(rows), max_length or longest), PAD_ID, np.int64)
+    rows = [encoding.ids for encoding in tokenizer.encode_batch(check_texts(sentences=sentences))]
+    result = np.full((len(rows), check_width([len(row) for row in rows], max_length)), PAD_ID, np.int64)
     for tokens, row in zip(result, rows):
         tokens[: len(row)] = row
     return result

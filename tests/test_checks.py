@@ -40,6 +40,14 @@ from shared import checks
         (lambda: checks.check_mask(np.ones((3, 2), bool), 2, 2), ValueError, r"mask has shape \(3, 2\)"),
         (lambda: checks.check_mask(np.ones((1, 2, 2), bool), 2, 2), ValueError, r"mask has shape \(1, 2, 2\)"),
         (lambda: checks.check_token_batch(np.zeros(3, int)), ValueError, r"tokens have shape \(3,\)"),
+        (lambda: checks.check_range(codons=(5, 3)), ValueError, r"codons=\(5, 3\): expected \(shortest, longest\)"),
+        (lambda: checks.check_range(codons=(0, 3)), ValueError, "codons=0: expected at least 1"),
+        (lambda: checks.check_range(codons=(1, 2, 3)), TypeError, r"codons=\(1, 2, 3\): expected a whole number"),
+        (lambda: checks.check_seed([]), TypeError, r"seed=\[\]: expected a whole number or a sequence"),
+        (lambda: checks.check_seed((1, True)), TypeError, r"seed=\(1, True\): expected a whole number"),
+        (lambda: checks.check_seed((1, -1)), ValueError, r"seed=\(1, -1\): expected no number below 0"),
+        (lambda: checks.check_width([3, 5], 4), ValueError, "length 5 is over max_length=4"),
+        (lambda: checks.check_width([3, 5], 5.0), TypeError, "max_length=5.0: expected a whole number"),
     ],
 )
 def test_what_is_wrong_is_named(call, error, message):
@@ -53,6 +61,9 @@ def test_what_is_right_passes():
     checks.check_heads(64, 16)
     checks.check_tokens(np.array([[0, 5]]), 6, 2)
     checks.check_tokens(np.zeros((2, 0), int), 6)
+    assert checks.check_range(codons=[2, 5]) == (2, 5) and checks.check_range(codons=4) == (4, 4)
+    checks.check_seed(0), checks.check_seed(np.array([1, 2]))
+    assert (checks.check_width([3, 5], None), checks.check_width([3, 5], 5), checks.check_width([3], 7)) == (5, 5, 7)
     checks.check_mask(None, 1)
     checks.check_mask(np.ones((1, 1, 3), bool), 4, 2, 3)
     checks.check_mask(np.ones((2, 3), bool), None, 2, 3)
