@@ -235,6 +235,7 @@ def loss_curves(
             annotation_clip=False,
         )
     axes.set(xlabel=x_label, ylabel=y_label, title=title, ylim=(low, high))
+    axes.locator_params(axis="x", integer=True)
     axes.margins(x=0.01)
     axes.legend(frameon=False, title=f"mean of {window} steps" if window > 1 else None)
     return show(figure, alt)

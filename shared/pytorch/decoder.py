@@ -21,7 +21,7 @@ _SHORT = 256  # positions, up to which all scores are computed at once
 
 
 def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout) -> Tensor:
-    """Attention of each position to itself and those before it; all four (batch, heads, length, head_dim)."""
+    """Attention of each position to itself and those before it; arrays and result (batch, heads, length, head_dim)."""
     batch, _, length, head_dim = query.shape
     if length > _SHORT:
         dropout_p = dropout.p if dropout.training else 0.0  # this function knows no evaluation mode
