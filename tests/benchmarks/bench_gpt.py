@@ -2,7 +2,7 @@
 
 Peers, each as it comes, with the same sizes, tanh GELU, no dropout and a tied output layer: `transformers` GPT2, `torch.nn.TransformerEncoder`, and
 KerasHub's GPT2 backbone. The course's settings are what the chapter names: in PyTorch, autocast to bfloat16 and AdamW(fused=True); in Keras, the policy
-"mixed_bfloat16" without jit_compile. They pay where the processor multiplies bfloat16 (AVX512_BF16, AMX); elsewhere float32 is faster, which is measured, too.
+"mixed_bfloat16" without jit_compile. They pay where the processor multiplies bfloat16 (AVX512_BF16, AMX); float32 is measured beside them.
 """
 
 import argparse
@@ -134,13 +134,13 @@ def train_keras(d_model: int, num_layers: int, length: int, batch: int, repeats:
     makers = {"ours": partial(ours, keras_gpt), "keras_hub GPT2": HubModel}
     settings = {"bfloat16": ("mixed_bfloat16", False), "as it comes": ("float32", "auto"), "jit": ("float32", True)}
     steps = {}
-    for name, (policy, jit_compile) in [(f"{m}, {s}", settings[s]) for s in settings for m in makers]:
-        keras.mixed_precision.set_global_policy(policy)
-        model = makers[name.split(",")[0]](d_model, num_layers)
-        keras.mixed_precision.set_global_policy("float32")
-        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.AdamW(1e-3), loss, jit_compile=jit_compile)
-        steps[name] = partial(model.train_on_batch, rows[:, :-1], rows[:, 1:])
+    for setting, (policy, jit_compile) in settings.items():
+        for name, make in makers.items():
+            keras.mixed_precision.set_global_policy(policy)
+            model = make(d_model, num_layers)
+            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+            model.compile(keras.optimizers.AdamW(1e-3), loss, jit_compile=jit_compile)
+            steps[f"{name}, {setting}"] = partial(model.train_on_batch, rows[:, :-1], rows[:, 1:])
     title = f"Keras, train_on_batch: d_model {d_model}, {num_layers} layers, {batch} x {length} tokens"
     report(title, medians(steps, repeats, clock), "ours, bfloat16", "tokens", batch * length)
 
