@@ -593,6 +593,22 @@ def test_keras_layers_pass_their_dtype_on(rng):
     assert "float64" in str(network(x).dtype) and "float64" in str(residual(x, network).dtype)
 
 
+@pytest.mark.parametrize(
+    ("policy", "dtype"), [("mixed_bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")]
+)
+def test_keras_activation_has_the_precision_of_the_weights(policy, dtype, rng, monkeypatch):
+    seen = []
+
+    def watch(x):
+        seen.append(keras.backend.standardize_dtype(x.dtype))
+        return x
+
+    monkeypatch.setitem(keras_parts.ACTIVATIONS, "gelu", watch)
+    network = keras_parts.FeedForward(8, 12, activation="gelu", dtype=policy)
+    y = network(rng.normal(size=(2, 5, 8)))
+    assert seen == [dtype] and keras.backend.standardize_dtype(y.dtype) == network.compute_dtype
+
+
 def test_keras_layers_do_not_lose_a_mask(rng, recwarn):
     embedding, residual, network = (
         keras.layers.Embedding(5, 8, mask_zero=True),

@@ -1,6 +1,7 @@
 """Chapter 11: the decoder, held against PyTorch's own, against finite differences, and against its twins."""
 
 import warnings
+from functools import partial
 
 import keras
 import numpy as np
@@ -322,6 +323,42 @@ def test_pytorch_flag_is_used_only_where_it_is_right(short, monkeypatch):
     flags.clear()
     attention(x, cache=cache), attention(x, cache=cache), attention(x[:, :1], cache=cache)
     assert flags == [*flag, (True, False), (False, False)]
+
+
+@pytest.mark.tensorflow
+def test_keras_ways_to_a_causal_mask_agree(float64, rng):
+    """With and without another mask, outputs and gradients are those of chapter 06's attention with the causal one."""
+    import tensorflow as tf
+
+    attention, causal = keras_track.CausalSelfAttention(8, 2), np.tril(np.ones((6, 6), dtype=bool))
+    attention.build((None, None, 8))
+    scrambled(attention)
+    x, grad_output = tf.constant(rng.normal(size=(2, 3, 6, 8)))
+
+    def output_and_gradient(function):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        return as_numpy(y), as_numpy(tape.gradient(y, x, output_gradients=grad_output))
+
+    expected = output_and_gradient(lambda x: super(type(attention), attention).call(x, x, x, causal))
+    for arguments in ({}, {"mask": np.ones(6, dtype=bool)}, {"cache": ListCache()}):
+        for ours, theirs in zip(output_and_gradient(partial(attention, **arguments)), expected):
+            assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_keras_dropout_of_weights_acts_on_every_way():
+    attention, plain = (keras_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
+    for layer in (attention, plain):
+        layer.build((None, None, 8))
+    set_weights(plain, get_weights(attention))
+    x = keras.random.normal((2, 6, 8), seed=0)
+    for arguments in ({}, {"mask": np.ones(6, dtype=bool)}):
+        once, again = (as_numpy(attention(x, training=True, **arguments)) for _ in range(2))
+        assert not np.allclose(once, again)
+        assert np.array_equal(attention(x, **arguments), plain(x, **arguments))
+        many = as_numpy(attention(ops.tile(x[:1], (4000, 1, 1)), training=True, **arguments))
+        assert np.allclose(many.mean(axis=0), plain(x[:1], **arguments)[0], atol=0.05)
 
 
 @every_track
@@ -744,6 +781,8 @@ def test_keras_mixed_precision_reaches_every_part():
         given = [ops.ones((2, 3, 8))] * (2 if isinstance(layer, keras_track.Decoder) else 1)
         assert keras.backend.standardize_dtype(layer(*given).dtype) == "bfloat16"
         assert all(each.compute_dtype == "bfloat16" for each in layer._flatten_layers())
+    heads = ops.ones((2, 2, 3, 4), "bfloat16")
+    assert keras.backend.standardize_dtype(keras_track._causal_attention(*[heads] * 3, None).dtype) == "bfloat16"
 
 
 def test_keras_wrong_wiring_is_found_before_the_call():

@@ -4,6 +4,8 @@
 __all__ = ['CausalSelfAttention', 'DecoderOnlyBlock', 'DecoderBlock', 'Decoder']
 
 # %% ../../notebooks/11_decoder/keras.ipynb #title-3
+import math
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -38,6 +40,20 @@ class _SelfAttention(MultiHeadAttention):
         return input_shape
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-4
+def _earlier(query: Any, key: Any) -> Any:
+    """Which keys stand at a query's own position or before: (length_q, length_k) booleans; the queries are the last positions."""
+    length_q, length_k = ops.shape(query)[2], ops.shape(key)[2]  # numbers, or tensors where they are not known
+    return ops.arange(length_k - length_q, length_k)[:, None] >= ops.arange(length_k)
+
+
+def _causal_attention(query: Any, key: Any, value: Any, dropout: Callable[[Any], Any] | None) -> Any:
+    """Attention of each position to itself and those before it; arrays and result (batch, heads, length, head_dim)."""
+    scores = ops.matmul(query / math.sqrt(query.shape[-1]), ops.swapaxes(key, -1, -2))
+    later = ops.cast(ops.where(_earlier(query, key), 0.0, -math.inf), scores.dtype)  # (length_q, length_k)
+    weights = ops.softmax(scores + later, axis=-1)  # (batch, heads, length_q, length_k)
+    return ops.matmul(weights if dropout is None else dropout(weights), value)
+
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
 class CausalSelfAttention(_SelfAttention):
     """Self-attention in which a position sees itself and those before it, and which can remember them in a cache.
@@ -60,15 +76,16 @@ class CausalSelfAttention(_SelfAttention):
         if cache is not None:
             key, value = cache.append(key, value)  # (batch, heads, cached + length, head_dim) each
         check_mask(mask, x.shape[0], self.num_heads, query.shape[2], key.shape[2])
-        if query.shape[2] != 1:  # a single new position is the last one and may see all
-            length_q, length_k = ops.shape(query)[2], ops.shape(key)[2]  # numbers, or tensors where they are not known
-            causal = ops.arange(length_k - length_q, length_k)[:, None] >= ops.arange(length_k)
-            mask = causal if mask is None else ops.logical_and(mask, causal)
         dropout = (lambda weights: layer._dropout_layer(weights, training=training)) if self.dropout else None
-        attended, _ = scaled_dot_product_attention(query, key, value, mask, dropout)
+        several = query.shape[2] != 1
+        if several and mask is None:
+            attended = _causal_attention(query, key, value, dropout)
+        else:
+            mask = ops.logical_and(mask, _earlier(query, key)) if several else mask
+            attended, _ = scaled_dot_product_attention(query, key, value, mask, dropout)
         return layer._output_dense(ops.transpose(attended, order))  # (batch, length, d_model)
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-8
 class _Configured(keras.layers.Layer):
     """What blocks and stack share: arguments that are kept in `config`, the shape of x, and no implicit mask."""
 
@@ -89,7 +106,7 @@ class _Configured(keras.layers.Layer):
         """The arguments that make a layer like this one."""
         return super().get_config() | self.config
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-8
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
 class DecoderOnlyBlock(_Configured):
     """Causal self-attention and a feed-forward network, each inside a residual connection: the block of GPT.
@@ -130,7 +147,7 @@ class DecoderOnlyBlock(_Configured):
         x = self.attention_residual(x, lambda h: self.attention(h, mask, cache, **mode), **mode)
         return self.feed_forward_residual(x, lambda h: self.feed_forward(h, **mode), **mode)
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-12
 class _CrossAttending(_Configured):
     """What a block that looks at a memory and a stack of such blocks share: the checks, and the shapes of what they return."""
 
@@ -150,7 +167,7 @@ class _CrossAttending(_Configured):
         weights = [keras.KerasTensor(shape, self.compute_dtype) for _ in range(self.config.get("num_layers", 1))]
         return (output, weights if "num_layers" in self.config else weights[0]) if return_weights else output
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-12
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
 @keras.saving.register_keras_serializable(package="three_ways")
 class DecoderBlock(_CrossAttending):
     """Causal self-attention, attention to a memory, and a feed-forward network, each inside a residual connection.
@@ -191,7 +208,7 @@ class DecoderBlock(_CrossAttending):
         x = self.feed_forward_residual(x, lambda h: self.feed_forward(h, **mode), **mode)
         return (x, *weights) if return_weights else x
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
 class Decoder(_CrossAttending):
     """A stack of decoder blocks that look at one memory, with a last LayerNorm if the blocks are pre-norm.

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import keras
+from keras import ops
 
 from ..checks import check_callable, check_choice, check_features, check_positive, check_rate
 
@@ -68,7 +69,8 @@ class FeedForward(_KeepsShape):
     def call(self, x: Any, training: bool | None = None) -> Any:
         """Map (..., d_model) to (..., d_model)."""
         check_features(self.config["d_model"], x=x)
-        h = ACTIVATIONS[self.config["activation"]](self.expand(x))  # (..., d_ff)
+        h = ops.cast(self.expand(x), self.variable_dtype)  # (..., d_ff)
+        h = ACTIVATIONS[self.config["activation"]](h)
         return self.contract(self.dropout(h, training=training))  # (..., d_model)
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-9
