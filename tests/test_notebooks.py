@@ -23,6 +23,9 @@ def faults(notebook: nbformat.NotebookNode) -> list[str]:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not code:
         told.append("no code cell")
+    timed = {cell.id: cell.metadata["timed_source"] for cell in code if "timed_source" in cell.metadata}
+    if timed != notebooks.timed_sources(notebook):
+        told.append("a cell that draws times was changed since: make run draws it anew")
     counts = [cell.execution_count for cell in code]
     if counts != list(range(1, len(code) + 1)):
         told.append(f"cells were not run in order: {counts}")
@@ -147,6 +150,10 @@ def break_alt(notebook):
     notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", data={"image/png": "AAAA"})]
 
 
+def break_timing(notebook):
+    notebook.cells[1].metadata |= {"tags": ["timing"], "timed_source": "of another source"}
+
+
 def break_html_alt(notebook):
     notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", data={"text/html": '<img src="x">'})]
 
@@ -169,3 +176,30 @@ def test_each_fault_is_found(damage):
     assert faults(notebook) == []
     damage(notebook)
     assert faults(notebook) != []
+
+
+def test_run_keeps_times_until_their_source_changes(tmp_path):
+    path, v4 = tmp_path / "timed.ipynb", nbformat.v4
+    cells = [v4.new_code_cell("import time"), v4.new_code_cell("time.perf_counter_ns()", metadata={"tags": ["timing"]})]
+
+    def stored() -> tuple[int, str]:
+        notebooks.run(path)
+        [output] = nbformat.read(path, as_version=4).cells[1].outputs
+        return output.execution_count, output.data["text/plain"]
+
+    nbformat.write(v4.new_notebook(cells=cells), path)
+    first = stored()
+    assert stored() == first  # to the nanosecond: it was not drawn anew
+    changed = nbformat.read(path, as_version=4)
+    changed.cells[1].source += "  # changed"
+    nbformat.write(changed, path)
+    assert stored() != first
+
+
+def test_run_leaves_the_file_alone_when_a_cell_fails(tmp_path):
+    path, v4 = tmp_path / "failing.ipynb", nbformat.v4
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell("1"), v4.new_code_cell("1 / 0")]), path)
+    before = path.read_text()
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        notebooks.run(path)
+    assert path.read_text() == before and [each.name for each in tmp_path.iterdir()] == ["failing.ipynb"]

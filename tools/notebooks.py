@@ -1,6 +1,7 @@
 """Run the notebooks and store their outputs, or export their `#| export` cells: `make run`, `make export`."""
 
 import argparse
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -27,18 +28,26 @@ def write_whole(path: Path, text: str) -> None:
     os.replace(aside, path)
 
 
+def timed_sources(notebook: nbformat.NotebookNode) -> dict[str, str]:
+    """A digest of the source of every cell tagged `timing`, by the cell's id."""
+    timed = (cell for cell in notebook.cells if "timing" in cell.metadata.get("tags", []))
+    return {cell.id: hashlib.sha256(cell.source.encode()).hexdigest()[:16] for cell in timed}
+
+
 def run(path: Path, fresh_timings: bool = False) -> None:
     """Execute a notebook and store its outputs; the file stays as it was when a cell fails.
 
-    A cell tagged `timing` draws seconds, which no two runs share: its stored picture stays as long as its source does.
+    A cell tagged `timing` draws seconds, which no two runs share: its stored picture stays as long as its source does. The
+    cell's metadata says of which source that was.
     """
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    stored = {
-        cell.id: (cell.source, cell.outputs)
+    sources = timed_sources(notebook)
+    kept = {
+        cell.id: cell.outputs
         for cell in notebook.cells
-        if "timing" in cell.metadata.get("tags", []) and cell.get("outputs")
+        if cell.get("outputs") and cell.metadata.get("timed_source") == sources.get(cell.id, "") and not fresh_timings
     }
     NotebookClient(
         notebook,
@@ -55,12 +64,12 @@ def run(path: Path, fresh_timings: bool = False) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
-            source, outputs = stored.get(cell.id, (None, None))
-            if source == cell.source and not fresh_timings:
-                for output in outputs:
-                    if output.output_type == "execute_result":
-                        output.execution_count = cell.execution_count
-                cell.outputs = outputs
+            cell.outputs = kept.get(cell.id, cell.outputs)
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = cell.execution_count
+        if cell.id in sources:
+            cell.metadata["timed_source"] = sources[cell.id]
     write_whole(path, nbformat.writes(notebook) + "\n")
 
 
