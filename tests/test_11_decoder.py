@@ -276,10 +276,10 @@ def test_pytorch_dropout_acts_where_torch_nn_drops():
     assert torch.allclose(ours.var(dim=0), theirs.var(dim=0), rtol=0.25)
 
 
-@pytest.mark.parametrize("short", [0, 256], ids=["sdpa", "triangle"])
-def test_pytorch_ways_to_a_causal_mask_agree(short, rng, monkeypatch):
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
+def test_pytorch_ways_to_a_causal_mask_agree(plain, rng, monkeypatch):
     """With and without PyTorch's flag, outputs and gradients are those of chapter 06's attention with the mask."""
-    monkeypatch.setattr(pytorch_track, "_SHORT", short)
+    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
     attention = pytorch_track.CausalSelfAttention(8, 2).double()
     x, grad_output = torch.tensor(rng.normal(size=(2, 3, 6, 8)))
     x.requires_grad_()
@@ -292,21 +292,21 @@ def test_pytorch_ways_to_a_causal_mask_agree(short, rng, monkeypatch):
         assert torch.allclose(*grads, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("short", [0, 256], ids=["sdpa", "triangle"])
-def test_pytorch_dropout_of_weights_acts_on_every_way(short, monkeypatch):
-    monkeypatch.setattr(pytorch_track, "_SHORT", short)
-    attention, plain = (pytorch_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
-    plain.load_state_dict(attention.state_dict())
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
+def test_pytorch_dropout_of_weights_acts_on_every_way(plain, monkeypatch):
+    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
+    attention, silent = (pytorch_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
+    silent.load_state_dict(attention.state_dict())
     x, mask = torch.randn(2, 6, 8), torch.ones(6, dtype=torch.bool)
     for arguments in ({}, {"mask": mask}):
         assert not torch.allclose(attention.train()(x, **arguments), attention(x, **arguments))
-        assert torch.equal(attention.eval()(x, **arguments), plain(x, **arguments))
+        assert torch.equal(attention.eval()(x, **arguments), silent(x, **arguments))
     many = attention.train()(x[:1].expand(4000, 6, 8))
-    assert torch.allclose(many.mean(dim=0), plain(x[0:1])[0], atol=0.05)
+    assert torch.allclose(many.mean(dim=0), silent(x[0:1])[0], atol=0.05)
 
 
-@pytest.mark.parametrize("short", [0, 256], ids=["sdpa", "triangle"])
-def test_pytorch_flag_is_used_only_where_it_is_right(short, monkeypatch):
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
+def test_pytorch_flag_is_used_only_where_it_is_right(plain, monkeypatch):
     """Without another mask and behind no cached position the triangle from the top left is ours, and nowhere else."""
     flags = []
 
@@ -315,9 +315,9 @@ def test_pytorch_flag_is_used_only_where_it_is_right(short, monkeypatch):
         return original(*arguments, **named)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", watch)
-    monkeypatch.setattr(pytorch_track, "_SHORT", short)
+    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
     attention, cache, x = pytorch_track.CausalSelfAttention(8, 2), ListCache(), torch.randn(2, 3, 8)
-    flag = [] if short else [(False, True)]  # a mask is given, the flag is set
+    flag = [] if plain else [(False, True)]  # a mask is given, the flag is set
     attention(x), attention(x, torch.ones(3, 3, dtype=torch.bool))
     assert flags == [*flag, (True, False)]
     flags.clear()
@@ -359,6 +359,18 @@ def test_keras_dropout_of_weights_acts_on_every_way():
         assert np.array_equal(attention(x, **arguments), plain(x, **arguments))
         many = as_numpy(attention(ops.tile(x[:1], (4000, 1, 1)), training=True, **arguments))
         assert np.allclose(many.mean(axis=0), plain(x[:1], **arguments)[0], atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "plain"),
+    [(torch.bfloat16, 256, True), (torch.bfloat16, 257, False), (torch.float32, 6, False), (torch.float64, 6, False)],
+)
+def test_pytorch_takes_the_formula_for_short_sequences_in_bfloat16(dtype, length, plain):
+    query, key, value = torch.randn(3, 2, 2, length, 4)
+    assert pytorch_track._plain_is_faster(query.to(dtype)) is plain
+    y = pytorch_track._causal_attention(query.to(dtype), key.to(dtype), value.to(dtype), torch.nn.Dropout(0.0))
+    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    assert y.dtype == dtype and torch.allclose(y.float(), expected, atol=0.05 if dtype == torch.bfloat16 else 1e-5)
 
 
 @every_track
