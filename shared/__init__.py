@@ -84,6 +84,8 @@ def set_seed(seed: int = 0) -> None:
         torch.manual_seed(seed)
         # Indexing a parameter adds up its gradient in any order otherwise, and two runs differ in the last bits.
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+        # With it comes a search for reads of memory that nobody wrote: every new tensor is filled first, which takes time.
+        torch.utils.deterministic.fill_uninitialized_memory = False
     if "keras" in sys.modules:
         sys.modules["keras"].utils.set_random_seed(seed)
 

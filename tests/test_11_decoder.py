@@ -276,10 +276,11 @@ def test_pytorch_dropout_acts_where_torch_nn_drops():
     assert torch.allclose(ours.var(dim=0), theirs.var(dim=0), rtol=0.25)
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
-def test_pytorch_ways_to_a_causal_mask_agree(plain, rng, monkeypatch):
-    """With and without PyTorch's flag, outputs and gradients are those of chapter 06's attention with the mask."""
-    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
+@pytest.mark.parametrize(("plain", "block"), [(False, 256), (True, 256), (True, 4)], ids=["sdpa", "triangle", "blocks"])
+def test_pytorch_ways_to_a_causal_mask_agree(plain, block, rng, monkeypatch):
+    """With and without PyTorch's flag, in one block or more, outputs and gradients are chapter 06's with the mask."""
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
+    monkeypatch.setattr(pytorch_track, "_BLOCK", block)
     attention = pytorch_track.CausalSelfAttention(8, 2).double()
     x, grad_output = torch.tensor(rng.normal(size=(2, 3, 6, 8)))
     x.requires_grad_()
@@ -294,7 +295,7 @@ def test_pytorch_ways_to_a_causal_mask_agree(plain, rng, monkeypatch):
 
 @pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
 def test_pytorch_dropout_of_weights_acts_on_every_way(plain, monkeypatch):
-    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
     attention, silent = (pytorch_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
     silent.load_state_dict(attention.state_dict())
     x, mask = torch.randn(2, 6, 8), torch.ones(6, dtype=torch.bool)
@@ -315,7 +316,7 @@ def test_pytorch_flag_is_used_only_where_it_is_right(plain, monkeypatch):
         return original(*arguments, **named)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", watch)
-    monkeypatch.setattr(pytorch_track, "_plain_is_faster", lambda query: plain)
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
     attention, cache, x = pytorch_track.CausalSelfAttention(8, 2), ListCache(), torch.randn(2, 3, 8)
     flag = [] if plain else [(False, True)]  # a mask is given, the flag is set
     attention(x), attention(x, torch.ones(3, 3, dtype=torch.bool))
@@ -362,12 +363,12 @@ def test_keras_dropout_of_weights_acts_on_every_way():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "length", "plain"),
-    [(torch.bfloat16, 256, True), (torch.bfloat16, 257, False), (torch.float32, 6, False), (torch.float64, 6, False)],
+    ("dtype", "length", "formula"),
+    [(torch.bfloat16, 1024, True), (torch.bfloat16, 1025, False), (torch.float32, 6, False), (torch.float64, 6, False)],
 )
-def test_pytorch_takes_the_formula_for_short_sequences_in_bfloat16(dtype, length, plain):
+def test_pytorch_takes_the_formula_in_bfloat16_up_to_1024_positions(dtype, length, formula):
     query, key, value = torch.randn(3, 2, 2, length, 4)
-    assert pytorch_track._plain_is_faster(query.to(dtype)) is plain
+    assert pytorch_track._formula_is_faster(query.to(dtype)) is formula
     y = pytorch_track._causal_attention(query.to(dtype), key.to(dtype), value.to(dtype), torch.nn.Dropout(0.0))
     expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     assert y.dtype == dtype and torch.allclose(y.float(), expected, atol=0.05 if dtype == torch.bfloat16 else 1e-5)
