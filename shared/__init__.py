@@ -1,10 +1,11 @@
-"""What every notebook needs before its first line: capped threads, quiet libraries, seeds.
+"""What every notebook needs before its first line: capped threads, kept memory, quiet libraries, seeds.
 
 Import this package before NumPy or a framework (every notebook does so in its first cell). Nothing heavy is imported here:
 a notebook on NumPy does not wait for PyTorch or TensorFlow.
 """
 
 import contextlib
+import ctypes
 import importlib.abc
 import importlib.machinery
 import logging
@@ -18,6 +19,19 @@ _threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_name, _threads)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def _keep_memory() -> None:
+    """Let Linux' C library keep what is freed, for the next array; it would hand it back, and get it again page by page."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "mallopt"):  # glibc has it, other C libraries may not
+            trim_threshold, mmap_threshold = -1, -3  # their numbers in malloc.h
+            libc.mallopt(trim_threshold, 512 * 2**20)  # bytes to keep
+            libc.mallopt(mmap_threshold, 64 * 2**20)  # bytes of an array from which on it is handed back
+
+
+_keep_memory()
 # Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 # Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.

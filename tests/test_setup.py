@@ -2,6 +2,7 @@
 
 import ast
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -135,3 +136,23 @@ def test_make_says_which_python_is_needed(tmp_path):
     result = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "Python 3.11, 3.12 or 3.13 is needed, and python3 is 3.10" in result.stderr
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+@pytest.mark.parametrize(("megabytes", "kept"), [(40, True), (100, False)])
+def test_freed_memory_is_kept_for_the_next_array(megabytes, kept):
+    """An array in new memory takes a page fault for every page that is written; huge arrays are handed back."""
+    code = f"""if True:
+        import shared, resource
+        import numpy as np
+
+        def faults():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            np.ones({megabytes} * 2**20, dtype=np.uint8)
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+        faults()
+        print(max(faults() for _ in range(3)))
+    """
+    faults = int(run(code).stdout)
+    assert (faults < 100) if kept else (faults > 0)
