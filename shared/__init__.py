@@ -21,7 +21,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
-def _keep_memory() -> None:
+def keep_memory() -> None:
     """Let Linux' C library keep what is freed, for the next array; it would hand it back, and get it again page by page."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
@@ -31,7 +31,7 @@ def _keep_memory() -> None:
             libc.mallopt(mmap_threshold, 64 * 2**20)  # bytes of an array from which on it is handed back
 
 
-_keep_memory()
+keep_memory()
 # Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 # Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.

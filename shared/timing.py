@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shared import keep_memory
 from shared.checks import check_positive
 
 
@@ -21,6 +22,7 @@ def medians(functions: dict[str, Callable[[], Any]], repeats: int = 15) -> dict[
         TypeError, ValueError: if repeats is not a positive whole number.
     """
     check_positive(repeats=repeats)
+    keep_memory()  # TensorFlow undoes it, for all libraries of the process, when `fit` is given a generator
     for function in functions.values():
         function()
     seconds: dict[str, list[float]] = {name: [] for name in functions}
