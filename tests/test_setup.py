@@ -118,6 +118,7 @@ def test_seeds_make_every_framework_repeat_itself():
     shared.set_seed(3)
     assert draw() == first != second
     assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.utils.deterministic.fill_uninitialized_memory
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.0, "0", None])
