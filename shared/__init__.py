@@ -1,7 +1,13 @@
-"""What every notebook needs before its first line: capped threads, kept memory, quiet libraries, seeds.
+"""What every notebook needs before its first line: threads, memory, a safe order of imports, quiet libraries, seeds.
 
 Import this package before NumPy or a framework (every notebook does so in its first cell). Nothing heavy is imported here:
-a notebook on NumPy does not wait for PyTorch or TensorFlow.
+a notebook on NumPy does not wait for PyTorch or TensorFlow. `import shared` changes these things in your process:
+
+- OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, MKL_NUM_THREADS and VECLIB_MAXIMUM_THREADS become 2 at most, unless you have set them.
+- Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
+- `import tensorflow` first imports triton, if it is installed (`_SafeTensorFlow` says why), and prints nothing.
+- Three warnings that say nothing of your code are silenced: of Keras, of matplotlib and of tqdm.
+- The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
 """
 
 import contextlib
@@ -22,8 +28,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def keep_memory() -> None:
-    """Let Linux' C library keep what is freed, for the next array; it would hand it back, and get it again page by page."""
-    if sys.platform == "linux":
+    """Let Linux' C library keep what is freed, for the next array; it would hand it back, and get it again page by page.
+
+    Up to 512 MiB are kept; an array above 64 MiB is handed back at once. Nothing happens where the environment has
+    THREE_WAYS_KEEP_MEMORY=0, on other systems, and with other C libraries than glibc.
+    """
+    if sys.platform == "linux" and os.environ.get("THREE_WAYS_KEEP_MEMORY") != "0":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):  # glibc has it, other C libraries may not
             trim_threshold, mmap_threshold = -1, -3  # their numbers in malloc.h
@@ -54,8 +64,13 @@ def _silent_stderr():
         os.close(kept)
 
 
-class _QuietTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import TensorFlow without the lines that its C++ code prints whatever TF_CPP_MIN_LOG_LEVEL says."""
+class _SafeTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import TensorFlow after triton, and without the lines that its C++ code prints whatever TF_CPP_MIN_LOG_LEVEL says.
+
+    PyTorch for Linux with CUDA comes with triton. TensorFlow and triton each bring a copy of LLVM under the same names: with
+    TensorFlow loaded first, triton runs into the wrong copy, and the process ends with a segmentation fault. PyTorch imports
+    triton late, with the first optimizer or `torch.compile`, so the crash would come in the middle of a notebook.
+    """
 
     def find_spec(self, name, path=None, target=None):
         if name != "tensorflow":
@@ -70,17 +85,46 @@ class _QuietTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        with contextlib.suppress(ImportError):  # there is none on other systems, and in PyTorch's build for the CPU
+            importlib.import_module("triton")
         with _silent_stderr():
             self.loader.exec_module(module)
         module.__spec__.loader = module.__loader__ = self.loader
 
 
 if "tensorflow" not in sys.modules:
-    sys.meta_path.insert(0, _QuietTensorFlow())
+    sys.meta_path.insert(0, _SafeTensorFlow())
+elif "triton" not in sys.modules:
+    sys.modules["triton"] = None  # too late for triton: PyTorch now finds none, and does without
+
+
+def _accelerator() -> "torch.device | None":
+    """The kind of accelerator that PyTorch finds, such as cuda; looking for it is all that happens."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # with TensorFlow loaded and no GPU, the search itself warns that CUDA failed
+        return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+
+
+def best_device() -> "torch.device":
+    """The accelerator, if PyTorch can compute on it, and the CPU otherwise."""
+    import torch
+
+    accelerator = _accelerator()
+    if accelerator is not None:
+        with contextlib.suppress(RuntimeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.ones(1, device=accelerator).add(1).cpu()  # a GPU that is older than the build is found, and fails here
+            return accelerator
+    return torch.device("cpu")
 
 
 def set_seed(seed: int = 0) -> None:
     """Seed Python, NumPy and each framework that has been imported, and ask PyTorch for repeatable operations.
+
+    What changes: the global generators of `random`, `numpy.random`, PyTorch and Keras; in PyTorch also
+    `use_deterministic_algorithms` (with a GPU it only warns where there is no such algorithm), and new memory is not filled.
 
     Args:
         seed: a whole number from 0 to 2**32 - 1.
@@ -97,7 +141,7 @@ def set_seed(seed: int = 0) -> None:
         torch = sys.modules["torch"]
         torch.manual_seed(seed)
         # Indexing a parameter adds up its gradient in any order otherwise, and two runs differ in the last bits.
-        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
+        torch.use_deterministic_algorithms(True, warn_only=_accelerator() is not None)
         # With it comes a search for reads of memory that nobody wrote: every new tensor is filled first, which takes time.
         torch.utils.deterministic.fill_uninitialized_memory = False
     if "keras" in sys.modules:

@@ -12,7 +12,17 @@ ROOT = Path(__file__).resolve().parent.parent
 TRACKS = ("numpy", "pytorch", "keras")
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},  # a version number would differ from reader to reader
+    # As JupyterLab writes it, which otherwise marks a notebook as changed when it is opened. The kernel's own "version" would
+    # differ from reader to reader; `tools/course.py` has the course's kernel say "3".
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": "3",
+    },
 }
 
 
