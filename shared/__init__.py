@@ -6,7 +6,7 @@ a notebook on NumPy does not wait for PyTorch or TensorFlow. `import shared` cha
 - OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, MKL_NUM_THREADS and VECLIB_MAXIMUM_THREADS become 2 at most, unless you have set them.
 - Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
 - `import tensorflow` first imports triton, if it is installed (`_SafeTensorFlow` says why), and prints nothing.
-- Three warnings that say nothing of your code are silenced: of Keras, of matplotlib and of tqdm.
+- Four warnings that say nothing of your code are silenced: one each of Keras, matplotlib, tqdm and PyTorch.
 - The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
 """
 
@@ -19,6 +19,10 @@ import os
 import random
 import sys
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
 _threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
@@ -48,6 +52,8 @@ logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 warnings.filterwarnings("ignore", "You are using a softmax over axis -1 of a tensor of shape")
 # Libraries that draw their progress bars with Jupyter's widgets say so where there are none.
 warnings.filterwarnings("ignore", "IProgress not found")
+# PyTorch with CUDA says so at its first backward pass, where there is no GPU and TensorFlow has been loaded.
+warnings.filterwarnings("ignore", "CUDA initialization: Unexpected error from cudaGetDeviceCount")
 
 
 @contextlib.contextmanager
@@ -75,7 +81,6 @@ class _SafeTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name != "tensorflow":
             return None
-        sys.meta_path.remove(self)  # needed once, and the search below must not find us again
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None:
             self.loader, spec.loader = spec.loader, self
@@ -85,6 +90,7 @@ class _SafeTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        sys.meta_path.remove(self)  # needed once; not before, because PyTorch looks for TensorFlow without importing it
         with contextlib.suppress(ImportError):  # there is none on other systems, and in PyTorch's build for the CPU
             importlib.import_module("triton")
         with _silent_stderr():
@@ -103,7 +109,7 @@ def _accelerator() -> "torch.device | None":
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # with TensorFlow loaded and no GPU, the search itself warns that CUDA failed
+        warnings.simplefilter("ignore")  # a driver that is missing or too old is no accelerator, and that is the answer
         return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
 
 
@@ -115,7 +121,8 @@ def best_device() -> "torch.device":
     if accelerator is not None:
         with contextlib.suppress(RuntimeError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.ones(1, device=accelerator).add(1).cpu()  # a GPU that is older than the build is found, and fails here
+            # A GPU that is older than this build of PyTorch is found, and fails at the first computation.
+            torch.ones(1, device=accelerator).add(1).cpu()
             return accelerator
     return torch.device("cpu")
 

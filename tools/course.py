@@ -1,0 +1,365 @@
+"""Set the course up, open it and test it, on any system, with nothing but Python's standard library.
+
+    python tools/course.py lab     sets up .venv and opens the map of the course in JupyterLab
+    python tools/course.py test    the same set-up, then every unit test and every notebook
+
+`python tools/course.py --help` lists the rest. `make lab` is short for the first; on Windows, type `py tools/course.py lab`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NEEDED = "Python 3.11, 3.12 or 3.13"
+MAP = "notebooks/00_start_here.ipynb"
+# What `uv pip compile` calls the systems of the readers, all on Python 3.11.
+PLATFORMS = {
+    "Linux x86-64": "x86_64-manylinux_2_28",
+    "Linux aarch64": "aarch64-manylinux_2_28",
+    "macOS 14, Apple silicon": "aarch64-apple-darwin",
+    "Windows": "windows",
+}
+# JupyterLab's first start asks whether it may fetch news; a course without a network does not.
+LAB_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+# JupyterLab writes the kernel's version of Python into every notebook that it opens, and so marks it as changed.
+KERNEL_CONFIG = """from ipykernel.ipkernel import IPythonKernel
+
+# Written by tools/course.py: the version that the course's notebooks store, whatever the reader's is.
+IPythonKernel.language_info = IPythonKernel.language_info | {"version": "3"}
+"""
+
+
+class Environment:
+    """The Python environment of the course: .venv, or the one that runs this file."""
+
+    def __init__(self, here: bool):
+        self.here = here
+        self.folder = Path(sys.prefix) if here else ROOT / ".venv"
+        self.bin = self.folder / ("Scripts" if os.name == "nt" else "bin")
+        self.python = Path(sys.executable) if here else self.bin / ("python.exe" if os.name == "nt" else "python")
+        self.variables = dict(os.environ, PYTHONUTF8="1")
+        self.variables.setdefault("KERAS_BACKEND", "tensorflow")
+        if "UV_FIND_LINKS" not in self.variables and (wheels := folder_of_wheels()):
+            self.variables["UV_FIND_LINKS"] = wheels
+
+    def run(self, *command: str | Path, **variables: str) -> None:
+        """Run a command of the environment, and end with its exit status if that is not 0."""
+        process = subprocess.Popen([str(part) for part in command], cwd=ROOT, env={**self.variables, **variables})
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:  # it went to the command as well, which decides what to do
+                continue
+        if status:
+            sys.exit(status)
+
+    def set_up(self, *groups: str) -> None:
+        """Install what is missing; what is there is kept, so that a second call goes on where a first one stopped."""
+        digest = hashlib.sha256()
+        for name in ("pyproject.toml", "pins.txt"):
+            digest.update((ROOT / name).read_bytes())
+        stamps = {group: self.folder / f"installed-{group}" for group in ("reader", *groups)}
+        missing = [group for group, stamp in stamps.items() if not is_file_with(stamp, digest.hexdigest())]
+        if not missing:
+            return
+        if not self.here and not self.has_uv():
+            make_venv(self.folder)
+        if not self.has_uv():
+            pip = (self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+            install([*pip, "--constraint", "pins.txt", "uv"], self.variables)
+        print("Installing what the course needs; this takes minutes the first time.", flush=True)
+        command = [self.python, "-m", "uv", "pip", "install", "--python", self.python, "--compile-bytecode"]
+        command += ["--constraint", "pins.txt", "--editable", "."]
+        for group in missing:
+            command += ["--group", group] if group != "reader" else []
+        install(command, self.variables)
+        write(self.folder / "share/jupyter/lab/settings/overrides.json", json.dumps(LAB_SETTINGS))
+        write(self.folder / "etc/ipython/ipython_kernel_config.py", KERNEL_CONFIG)
+        for group in missing:
+            write(stamps[group], digest.hexdigest())
+
+    def has_uv(self) -> bool:
+        """Whether the environment runs, on this version of Python, and has what installs the rest."""
+        code = "import sys, uv; print(*sys.version_info[:2])"
+        try:
+            found = subprocess.run([self.python, "-c", code], capture_output=True, text=True, check=False)
+        except OSError:
+            return False
+        return found.stdout.split() == [str(number) for number in sys.version_info[:2]]
+
+
+def is_file_with(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    aside.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(aside, path)
+
+
+def folder_of_wheels() -> str:
+    """The folder of wheels that pip is set to look into, if any: uv does not read pip's settings."""
+    command = [sys.executable, "-m", "pip", "config", "get", "global.find-links"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def make_venv(folder: Path) -> None:
+    print(f"Making {folder.name} with Python {sys.version.split()[0]}.", flush=True)
+    command = [sys.executable, "-m", "venv", "--clear", str(folder)]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode:
+        said = (made.stdout + made.stderr).strip().splitlines()
+        sys.exit(
+            f"Python could not make {folder.name}: {said[-1] if said else 'no reason given'}\n"
+            "On Debian and Ubuntu, install the package python3-venv, and run the same command again."
+        )
+
+
+def install(command: list, variables: dict[str, str]) -> None:
+    """Run an installer, show what it says, and end in one or two lines that say what to do if it fails."""
+    process = subprocess.Popen(
+        [str(part) for part in command], cwd=ROOT, env=variables, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    said = []
+    try:
+        for line in process.stderr:
+            said.append(line)
+            if not re.match(r"\s*[+~-] |WARNING|\s*$", line):  # the list of all packages, and what does not matter
+                print(line, end="", file=sys.stderr, flush=True)
+        status = process.wait()
+    except KeyboardInterrupt:
+        process.wait()
+        sys.exit("\nStopped. The same command goes on from here.")
+    if status:
+        sys.exit("\n" + advice("".join(said)))
+
+
+def advice(said: str) -> str:
+    """What to do about an installer's complaint."""
+    if re.search(r"no wheels? with a matching|has no usable wheels|only has wheels", said):
+        return (
+            f"There is no wheel of one of the packages above for this system, or for Python {sys.version.split()[0]}.\n"
+            "The README lists the systems that the course can be installed on; Python 3.11 is the one it is tested with."
+        )
+    if re.search(r"No space left|os error 28|not enough space", said, re.IGNORECASE):
+        return "The disk is full: the README says how much the course takes. Make room, and run the same command again."
+    if re.search(
+        r"dns|connect|timed? ?out|network|Failed to (fetch|download)|error sending request|No matching distribution",
+        said,
+        re.IGNORECASE,
+    ):
+        return (
+            "The packages could not be fetched: is there a network? What has arrived is kept.\n"
+            "Run the same command again, and it goes on from here."
+        )
+    return "The installation failed, for the reason above. Run the same command again once that is mended."
+
+
+def lab(environment: Environment, arguments: argparse.Namespace) -> None:
+    """set up, trust the notebooks and open JupyterLab on the map"""
+    port = arguments.port
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            sys.exit(
+                f"Port {port} cannot be used ({error}); perhaps the course is already open at http://localhost:{port}.\n"
+                f"To take another: make lab PORT={port % 65535 + 1}, or python tools/course.py lab --port {port % 65535 + 1}"
+            )
+    environment.set_up()
+    notebooks = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "notebooks").rglob("*.ipynb"))
+    jupyter = (environment.python, "-m", "jupyter")
+    trusted = subprocess.run(
+        [*jupyter, "trust", *notebooks],
+        cwd=ROOT,
+        env=environment.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if trusted.returncode:
+        print("The notebooks could not be trusted; JupyterLab will show some figures only after a run.", flush=True)
+    options = [f"--port={port}", "--ServerApp.port_retries=0", f"--LabApp.default_url=/lab/tree/{MAP}"]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        options.append("--allow-root")
+    options += ["--no-browser"] if arguments.no_browser else []
+    environment.run(*jupyter, "lab", *options)
+
+
+def chapter_tests(chapter: str) -> list[str]:
+    """The notebooks and tests of a chapter, and the tests of what all chapters share."""
+    folders = [path.relative_to(ROOT) for path in sorted((ROOT / "notebooks").glob("[0-9]*_*")) if path.is_dir()]
+    found = [path for path in folders if path.name.split("_")[0] == chapter.zfill(2) or path.name == chapter]
+    if not found:
+        names = ", ".join(path.name.split("_")[0] for path in folders)
+        sys.exit(f"chapter={chapter}: expected one of {names}")
+    number = found[0].name.split("_")[0]
+    tests = [path.relative_to(ROOT) for path in sorted((ROOT / "tests").glob("test_*.py"))]
+    return [
+        str(path) for path in [found[0], *tests] if path in found or not re.match(r"test_\d\d", path.name)
+        or path.name.startswith(f"test_{number}_")
+    ]  # fmt: skip
+
+
+def test(environment: Environment, arguments: argparse.Namespace) -> None:
+    """set up and run every unit test and every notebook, or those of one chapter"""
+    selected = chapter_tests(arguments.chapter) if arguments.chapter else []
+    environment.set_up("test")
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **one_thread)
+
+
+def test_backends(environment: Environment, arguments: argparse.Namespace) -> None:
+    """run the tests of the Keras modules on Keras' other backends"""
+    environment.set_up("test")
+    files = [
+        path for path in sorted((ROOT / "tests").glob("test_*.py")) if "def test_keras_" in path.read_text("utf-8")
+    ]
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    for backend in ("torch",):
+        print(f"Keras on {backend}", flush=True)
+        environment.run(
+            *(environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "not tensorflow"),
+            *("-k", "test_keras_", "-o", "addopts=--dist=loadfile --import-mode=importlib", *files),
+            **one_thread,
+            KERAS_BACKEND=backend,
+        )
+
+
+def test_orders(environment: Environment, arguments: argparse.Namespace) -> None:
+    """import the frameworks in every order, in processes of their own (not on Windows)"""
+    environment.set_up()
+    environment.run(environment.python, "tests/import_orders.py")
+
+
+def browser(environment: Environment, arguments: argparse.Namespace) -> None:
+    """open the course in Chromium, which must be installed, and see that it asks nothing and changes nothing"""
+    environment.set_up("test", "browser")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = os.environ.get("CHROMIUM", found)
+    if not chromium:
+        sys.exit("Chromium was not found: install it, or name the program with CHROMIUM=/path/to/it.")
+    options = ("-p", "no:nbval", "-o", "addopts=--import-mode=importlib", "-q", "-ra")
+    environment.run(environment.python, "-m", "pytest", *options, "tests/browser", CHROMIUM=chromium)
+
+
+def compile_pins(environment: Environment, *options: str) -> str:
+    """What uv resolves from pyproject.toml, for the public index and wheels alone."""
+    command = [environment.python, "-m", "uv", "pip", "compile", "pyproject.toml", "--no-config", "--quiet"]
+    command += ["--python-version", "3.11", "--only-binary", ":all:", "--no-header", "--no-annotate", *options]
+    variables = {key: value for key, value in environment.variables.items() if key != "UV_FIND_LINKS"}
+    variables["MACOSX_DEPLOYMENT_TARGET"] = "14.0"  # for PyTorch on a Mac; other systems do not read it
+    found = subprocess.run([str(part) for part in command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False)  # fmt: skip
+    if found.returncode:
+        sys.exit(found.stderr.strip())
+    return found.stdout
+
+
+def group_options(*groups: str) -> list[str]:
+    return [part for group in groups for part in ("--group", group)]
+
+
+def pins(environment: Environment, arguments: argparse.Namespace) -> None:
+    """resolve pins.txt again from pyproject.toml, for every platform"""
+    environment.set_up()
+    write(
+        ROOT / "pins.txt", compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "bench"))
+    )
+
+
+def platforms(environment: Environment, arguments: argparse.Namespace) -> None:
+    """see that the pins can be installed, as wheels, on every platform"""
+    environment.set_up()
+    pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
+    failed = False
+    for system, name in PLATFORMS.items():
+        groups = ["setup", "test", "browser"] + (["bench"] if name != "windows" else [])  # TensorFlow Text has no wheel
+        options = ("--python-platform", name, "--constraint", "pins.txt", *group_options(*groups))
+        found = compile_pins(environment, *options).split()
+        unpinned = sorted(set(found) - pinned)
+        print(f"{system:24} {len(found)} wheels" + (f"; not in pins.txt: {', '.join(unpinned)}" if unpinned else ""))
+        failed = failed or bool(unpinned)
+    if failed:
+        sys.exit("pins.txt is not complete: run make pins")
+
+
+def export(environment: Environment, arguments: argparse.Namespace) -> None:
+    """write shared/<track>/<chapter>.py from the notebooks' export cells"""
+    environment.set_up("test")
+    environment.run(environment.python, "tools/notebooks.py", "export")
+
+
+def run(environment: Environment, arguments: argparse.Namespace) -> None:
+    """execute every notebook again, or those named, and store the outputs"""
+    environment.set_up("test")
+    fresh = ["--fresh-timings"] if arguments.fresh_timings else []
+    environment.run(environment.python, "tools/notebooks.py", "run", *fresh, *arguments.notebooks)
+
+
+def lint(environment: Environment, arguments: argparse.Namespace) -> None:
+    """check code and notebooks with ruff"""
+    environment.set_up()
+    environment.run(environment.python, "-m", "ruff", "check", ".")
+    environment.run(environment.python, "-m", "ruff", "format", "--check", ".")
+
+
+def bench(environment: Environment, arguments: argparse.Namespace) -> None:
+    """measure what the course says of speed; prints ratios"""
+    environment.set_up("test", "bench")
+    for script in sorted((ROOT / "tests/benchmarks").glob("bench_*.py")):
+        environment.run(environment.python, script)
+
+
+def clean(environment: Environment, arguments: argparse.Namespace) -> None:
+    """remove everything that can be made again"""
+    names = (".venv", ".pytest_cache", ".ruff_cache", ".hypothesis")
+    found = [ROOT / name for name in names] + list(ROOT.glob("*.egg-info"))
+    found += [
+        path for folder in ("notebooks", "shared", "tests", "tools") for path in (ROOT / folder).rglob("*")
+        if path.name in ("__pycache__", ".ipynb_checkpoints")
+    ]  # fmt: skip
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def main() -> None:
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        sys.exit(
+            f"{NEEDED} is needed, and this is Python {sys.version.split()[0]}: name another, as in\n"
+            "make lab PYTHON=python3.11, or py -3.11 tools/course.py lab"
+        )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--here", action="store_true", help="use the environment that runs this file, such as conda's")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    functions = (lab, test, test_backends, test_orders, browser, platforms, pins, export, run, lint, bench, clean)
+    parts = {
+        function: commands.add_parser(function.__name__.replace("_", "-"), help=function.__doc__, description=function.__doc__)
+        for function in functions
+    }  # fmt: skip
+    parts[lab].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")
+    parts[lab].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+    parts[test].add_argument("--chapter", help="two digits, such as 06")
+    parts[run].add_argument("notebooks", nargs="*", help="paths; all notebooks when none is given")
+    parts[run].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
+    arguments = parser.parse_args()
+    chosen = {function.__name__.replace("_", "-"): function for function in functions}[arguments.command]
+    chosen(Environment(arguments.here), arguments)
+
+
+if __name__ == "__main__":
+    main()
