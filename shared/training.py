@@ -222,8 +222,5 @@ def read_checkpoint(path: str | os.PathLike, model: Any, moments: bool) -> Check
     wanted = {key: array for key, array in arrays.items() if moments or not key.startswith(GROUPS[1:])}
     shapes = {weight: array.shape for weight, array in get_weights(model).items()}
     match({f"{group}/{weight}": shape for group in groups for weight, shape in shapes.items()}, wanted, name)
-    for key, array in wanted.items():
-        if array.dtype.kind != "f":
-            raise ValueError(f"{name}: {key} has dtype {array.dtype}, expected floating-point numbers")
     parts = [{weight: wanted[f"{group}/{weight}"] for weight in shapes if group in groups} for group in GROUPS]
     return Checkpoint(*parts, steps, random_states)

@@ -178,13 +178,20 @@ def get_weights(model: Any) -> dict[str, np.ndarray]:
 
 
 def match(expected: dict[str, tuple[int, ...]], given: dict[str, np.ndarray], what: str = "weights") -> None:
-    """Raise one ValueError that lists every missing, unexpected and mis-shaped entry of a mapping of arrays."""
+    """Raise one ValueError that lists every array that is missing, unexpected, mis-shaped or not floating-point."""
     wrong = [f"missing: {name}" for name in expected if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in expected]
     wrong += [
         f"{name} has shape {np.shape(given[name])}, expected {shape}"
         for name, shape in expected.items()
         if name in given and np.shape(given[name]) != shape
+    ]
+    # By its name, because the kind of the bfloat16 that Keras hands out is not "f".
+    dtypes = {name: np.asarray(given[name]).dtype.name for name in expected if name in given}
+    wrong += [
+        f"{name} has dtype {dtype}, expected floating-point numbers"
+        for name, dtype in dtypes.items()
+        if "float" not in dtype
     ]
     if wrong:
         raise ValueError(f"{what} do not fit the model: {'; '.join(wrong)}")
@@ -198,7 +205,8 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
         weights: name -> array in the course's layout, as `get_weights` gives them.
 
     Raises:
-        ValueError: if an entry is missing, unexpected or mis-shaped; all of them are listed, and the model is unchanged.
+        ValueError: if an entry is missing, unexpected, mis-shaped or not floating-point; all of them are listed, and the
+            model is unchanged.
     """
     places = slots(model)
     match({name: array.shape for name, array in get_weights(model).items()}, weights)
@@ -221,6 +229,10 @@ def save_arrays(arrays: dict[str, np.ndarray], path: str | os.PathLike, metadata
     os.replace(aside, path)
 
 
+# Floating-point numbers of fewer than 16 bits (F8_E4M3, F6_E2M3, F4, ...): NumPy has none of them.
+_SMALL_FLOATS = ("F4", "F6_", "F8_")
+
+
 def _bfloat16(path: Path) -> dict[str, np.ndarray]:
     """The bfloat16 arrays of a safetensors file, as float32: the same numbers, whose 16 lower bits are zero."""
     return {
@@ -238,7 +250,7 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is truncated, or no safetensors file.
+        ValueError: if the file is truncated or no safetensors file, or holds a float8 or another dtype that NumPy lacks.
     """
     path = Path(path)
     if not path.is_file():
@@ -247,10 +259,15 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get("course", "{}"))
             dtypes = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
-            arrays = {name: file.get_tensor(name) for name, dtype in dtypes.items() if dtype != "BF16"}
-        return arrays | (_bfloat16(path) if "BF16" in dtypes.values() else {}), metadata
+            small = [f"{name} has dtype {dtype}" for name, dtype in dtypes.items() if dtype.startswith(_SMALL_FLOATS)]
+            wanted = [] if small else [name for name, dtype in dtypes.items() if dtype != "BF16"]
+            arrays = {name: file.get_tensor(name) for name in wanted}
+        arrays |= _bfloat16(path) if "BF16" in dtypes.values() else {}
     except (safetensors.SafetensorError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is truncated or no safetensors file: {error}") from error
+    if small:
+        raise ValueError(f"{path.name}: {'; '.join(small)}: expected a dtype of NumPy, or bfloat16")
+    return arrays, metadata
 
 
 def save_weights(model: Any, path: str | os.PathLike) -> None:

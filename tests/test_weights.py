@@ -1,5 +1,6 @@
 """One naming and one layout of weights: copied between frameworks, saved whole or not at all, and never half set."""
 
+import json
 import os
 import pickle
 
@@ -106,6 +107,56 @@ def test_keras_and_the_others_list_everything_wrong_and_stay_unchanged(track):
     )
     after = get_weights(model)
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("track", MAKERS)
+def test_keras_and_the_others_take_only_floating_point_weights(track, tmp_path):
+    model = MAKERS[track]()
+    before = get_weights(model)
+    wrong = {name: array + 1 for name, array in before.items()}
+    wrong["hidden.kernel"] = wrong["hidden.kernel"].astype(np.complex64)
+    wrong["hidden.bias"] = wrong["hidden.bias"].astype(np.int64)
+    wrong["readout.bias"] = wrong["readout.bias"].astype(bool)
+    save_arrays(wrong, tmp_path / "wrong.safetensors")
+    for load, given in ((set_weights, wrong), (load_weights, tmp_path / "wrong.safetensors")):
+        with pytest.raises(ValueError, match="do not fit the model") as caught:
+            load(model, given)
+        for name, dtype in (("hidden.kernel", "complex64"), ("hidden.bias", "int64"), ("readout.bias", "bool")):
+            assert f"{name} has dtype {dtype}, expected floating-point numbers" in str(caught.value)
+        assert "readout.kernel has dtype" not in str(caught.value)
+    after = get_weights(model)
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("track", MAKERS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_keras_and_the_others_take_floating_point_weights_of_any_width(track, dtype):
+    model = MAKERS[track]()
+    given = {name: (array + 1).astype(dtype) for name, array in get_weights(model).items()}
+    set_weights(model, given)
+    after = get_weights(model)
+    assert all(np.array_equal(after[name], given[name].astype(after[name].dtype)) for name in given)
+
+
+@pytest.mark.tensorflow
+def test_keras_bfloat16_weights_can_be_set_again():
+    layer = keras.layers.Dense(2, dtype="bfloat16")
+    layer.build((None, 3))
+    before = get_weights(layer)
+    set_weights(layer, {name: array + 1 for name, array in before.items()})
+    assert all(np.array_equal(array, before[name] + 1) for name, array in get_weights(layer).items())
+
+
+@pytest.mark.parametrize("dtype", ["F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3"])
+def test_a_dtype_that_numpy_lacks_is_named(dtype, tmp_path):
+    size = {"F4": 2, "F6_E2M3": 3}.get(dtype, 4)  # bytes of four numbers
+    tensors = {"a": {"dtype": dtype, "shape": [4], "data_offsets": [0, size]}}
+    tensors["b"] = {"dtype": "F32", "shape": [1], "data_offsets": [size, size + 4]}
+    header = json.dumps(tensors).encode()
+    path = tmp_path / "small.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(size + 4))
+    with pytest.raises(ValueError, match=rf"small.safetensors: a has dtype {dtype}: expected a dtype of NumPy"):
+        load_arrays(path)
 
 
 def test_keras_weights_of_a_layer_that_was_never_called_are_refused():
