@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import safetensors.numpy
 
 from shared.checks import check_choice, check_entries
-from shared.weights import load_arrays
+from shared.weights import load_arrays, match
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path.parent.name} has no {path.name}: expected a directory of save_pretrained")
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter from lists in lists in lists
         raise ValueError(f"{path.name} is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError(  # noqa: TRY004 - the type of what is in the file, not of an argument
@@ -68,13 +69,18 @@ def read_pretrained(path: str | os.PathLike, model_type: str) -> tuple[dict[str,
         raise FileNotFoundError(f"path={directory.name!r}: no such directory")
     config = read_json(directory / "config.json")
     if config.get("model_type") != model_type:
-        raise ValueError(f"config.json: model_type={config.get('model_type')!r}: expected {model_type!r}")
+        raise _refusal(config, "model_type", repr(model_type))
     arrays = {}
     for file in _files(directory):
         arrays |= load_arrays(file)[0]
     return config, {
         name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()
     }
+
+
+def _refusal(config: dict[str, Any], key: str, expected: str) -> ValueError:
+    """The error for a setting of config.json; its value is cut short, because a file can hold any."""
+    return ValueError(f"config.json: {key}={reprlib.repr(config.get(key))}: expected {expected}")
 
 
 def setting(config: dict[str, Any], key: str, default: Any = None) -> Any:
@@ -89,7 +95,47 @@ def require(config: dict[str, Any], **expected: Any) -> None:
     """Raise ValueError unless each setting is absent or has the only value that the course's model knows."""
     for key, value in expected.items():
         if config.get(key, value) != value:
-            raise ValueError(f"config.json: {key}={config[key]!r}: expected {value!r}")
+            raise _refusal(config, key, repr(value))
+
+
+def _size(config: dict[str, Any], key: str, default: int | None = None) -> int:
+    """A setting of config.json that must be a positive whole number."""
+    value = setting(config, key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _refusal(config, key, "a positive whole number")
+    return value
+
+
+def _eps(config: dict[str, Any], key: str, default: float) -> float:
+    """A setting of config.json that must be a positive number, and below 1, as a LayerNorm wants it."""
+    value = setting(config, key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise _refusal(config, key, "a number above 0 and below 1")
+    return value
+
+
+def _check_heads(config: dict[str, Any], heads: str, width: str) -> None:
+    """Raise ValueError unless the heads, a key of config.json, share the width, another key, evenly."""
+    if config[width] % config[heads]:
+        raise _refusal(config, heads, f"a divisor of {width}={reprlib.repr(config[width])}")
+
+
+def _check_layers(config: dict[str, Any], key: str, arrays: dict[str, np.ndarray], prefix: str) -> None:
+    """Raise ValueError unless config.json has as many layers as the arrays; behind the prefix stands the layer."""
+    found = {name.removeprefix(prefix).split(".")[0] for name in arrays if name.startswith(prefix)}
+    if config[key] != len(found):
+        raise _refusal(config, key, f"{len(found)}, the number of layers in the weights")
+
+
+def _check_sizes(config: dict[str, Any], arrays: dict[str, np.ndarray], sizes: dict[str, tuple[int, str, int]]) -> None:
+    """Raise ValueError unless the sizes of config.json, given as key -> (size, name of array, axis), are the arrays'.
+
+    An array that is missing, or not a matrix, is skipped: `match` names it.
+    """
+    for key, (size, name, axis) in sizes.items():
+        shape = arrays[name].shape if name in arrays else ()
+        if len(shape) == 2 and shape[axis] != size:
+            raise _refusal(config, key, f"{shape[axis]}, because {name} has shape {shape}")
 
 
 # BERT: Hugging Face's names -> the course's. A kernel is stored as (out, in) there, and is (in, out) here.
@@ -143,6 +189,19 @@ def _bert_names(num_layers: int, pooler: bool) -> dict[str, str]:
     return names
 
 
+def _bert_shapes(arguments: dict[str, Any], pooler: bool) -> dict[str, tuple[int, ...]]:
+    """Hugging Face's name without the prefix "bert." -> the shape that the arguments of `BERTModel` give the weight."""
+    d_model, d_ff, vocab_size = arguments["d_model"], arguments["d_ff"], arguments["vocab_size"]
+    shapes = {}
+    for theirs, ours in _bert_names(arguments["num_layers"], pooler).items():
+        inputs = d_ff if ".contract." in ours else d_model
+        outputs = d_ff if ".expand." in ours else d_model
+        shapes[theirs] = (outputs, inputs) if ours.endswith("kernel") else (outputs,)
+    lengths = (vocab_size, arguments["max_length"], arguments["num_segments"])
+    shapes |= {name: (length, d_model) for name, length in zip(_BERT_EMBEDDINGS, lengths)}
+    return shapes | {"cls.predictions.bias": (vocab_size,)}
+
+
 def bert_arguments(config: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `BERTModel` that a BERT's config.json stands for, but for dropout and pooler.
 
@@ -157,9 +216,13 @@ def bert_arguments(config: dict[str, Any]) -> dict[str, Any]:
         add_cross_attention=False,
         tie_word_embeddings=True,
     )
-    return {ours: setting(config, theirs) for ours, theirs in _BERT_ARGUMENTS.items()} | {
-        ours: setting(config, *theirs) for ours, theirs in _BERT_DEFAULTS.items()
-    }
+    arguments = {ours: _size(config, theirs) for ours, theirs in _BERT_ARGUMENTS.items()}
+    _check_heads(config, "num_attention_heads", "hidden_size")
+    pad_id, vocab_size = setting(config, *_BERT_DEFAULTS["pad_id"]), arguments["vocab_size"]
+    if isinstance(pad_id, bool) or not isinstance(pad_id, int) or not 0 <= pad_id < vocab_size:
+        raise _refusal(config, "pad_token_id", f"an id below vocab_size={reprlib.repr(vocab_size)}")
+    segments, eps = _size(config, *_BERT_DEFAULTS["num_segments"]), _eps(config, *_BERT_DEFAULTS["eps"])
+    return arguments | {"pad_id": pad_id, "num_segments": segments, "eps": eps}
 
 
 def bert_weights(config: dict[str, Any], arrays: dict[str, np.ndarray], pooler: bool = False) -> dict[str, np.ndarray]:
@@ -172,30 +235,42 @@ def bert_weights(config: dict[str, Any], arrays: dict[str, np.ndarray], pooler: 
         pooler: whether the pooler's weights are wanted; otherwise they are left out.
 
     Raises:
-        ValueError: if a weight is missing (a BERT without the head that predicts tokens has none of its), there is one too many, or the
-            output has a kernel of its own instead of the embeddings.
+        ValueError: if a setting is wrong, as for `bert_arguments`, or is not that of the weights; if a weight is
+            missing (a BERT without the head that predicts tokens has none of its), mis-shaped or not floating-point; if
+            there is one too many, or the output has a kernel of its own instead of the embeddings.
     """
-    renamed = {}
+    arguments, renamed = bert_arguments(config), {}
     for name, array in arrays.items():
         name = name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight")
         renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = array
     if "cls.predictions.decoder.bias" in renamed:
         renamed.setdefault("cls.predictions.bias", renamed["cls.predictions.decoder.bias"])
-    names = _bert_names(setting(config, "num_hidden_layers"), pooler)
-    missing = [name for name in names if name not in renamed]
-    if any(name.startswith("cls.") for name in missing):
+    _check_layers(config, "num_hidden_layers", renamed, "encoder.layer.")
+    words, positions, segments = _BERT_EMBEDDINGS
+    _check_sizes(
+        config,
+        renamed,
+        {
+            "vocab_size": (arguments["vocab_size"], words, 0),
+            "hidden_size": (arguments["d_model"], words, 1),
+            "max_position_embeddings": (arguments["max_length"], positions, 0),
+            "type_vocab_size": (arguments["num_segments"], segments, 0),
+            "intermediate_size": (arguments["d_ff"], "encoder.layer.0.intermediate.dense.weight", 0),
+        },
+    )
+    shapes = _bert_shapes(arguments, pooler)
+    headless = [name for name in shapes if name.startswith("cls.") and name not in renamed]
+    if headless:
         raise ValueError(
-            f"the weights have no {', '.join(name for name in missing if name.startswith('cls.'))}: expected a BERT with the head"
-            " that predicts tokens (BertForMaskedLM or BertForPreTraining)"
+            f"the weights have no {', '.join(headless)}: expected a BERT with the head that predicts tokens"
+            " (BertForMaskedLM or BertForPreTraining)"
         )
     left_out = re.compile(_BERT_IGNORED.pattern + ("" if pooler else r"|pooler\.dense\..*"))
-    unexpected = [name for name in renamed if name not in names and not left_out.fullmatch(name)]
-    if missing or unexpected:
-        told = [f"missing: {name}" for name in missing] + [f"unexpected: {name}" for name in unexpected]
-        raise ValueError(f"the weights do not fit config.json: {'; '.join(told)}")
-    words = renamed["embeddings.word_embeddings.weight"]
-    if not np.array_equal(renamed.get("cls.predictions.decoder.weight", words), words):
+    match(shapes, {name: array for name, array in renamed.items() if not left_out.fullmatch(name)}, "the weights")
+    decoder = renamed.get("cls.predictions.decoder.weight", renamed[words])
+    if not np.array_equal(decoder, renamed[words]):
         raise ValueError("cls.predictions.decoder.weight differs from the word embeddings: expected a tied output")
+    names = _bert_names(arguments["num_layers"], pooler)
     return {ours: renamed[name].T if ours.endswith("kernel") else renamed[name] for name, ours in names.items()}
 
 
@@ -226,7 +301,8 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
         the arguments of `GPTModel`, and the weights by the course's names.
 
     Raises:
-        ValueError: if a setting is one that the course's model does not have, a weight is missing or unexpected, or a shape does not fit.
+        ValueError: if a setting is one that the course's model does not have, or is not that of the weights; or if a
+            weight is missing, unexpected, mis-shaped or not floating-point.
     """
     require(
         config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False,
@@ -234,22 +310,40 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
     )  # fmt: skip
     activation = config.get("activation_function", "gelu_new")
     if activation not in ("gelu_new", "gelu_pytorch_tanh"):  # two names of one function
-        raise ValueError(f"config.json: activation_function={activation!r}: expected 'gelu_new'")
-    d_model, num_layers = setting(config, "n_embd"), setting(config, "n_layer")
+        raise _refusal(config, "activation_function", "'gelu_new'")
+    d_model, num_layers, vocab_size = (_size(config, key) for key in ("n_embd", "n_layer", "vocab_size"))
+    d_ff = 4 * d_model if config.get("n_inner") is None else _size(config, "n_inner")
+    # An old file may have the first name only.
+    positions = "n_ctx" if "n_ctx" in config and "n_positions" not in config else "n_positions"
+    max_length = _size(config, positions)
     arguments = {
         "d_model": d_model,
-        "num_heads": setting(config, "n_head"),
-        "d_ff": config.get("n_inner") or 4 * d_model,
-        "vocab_size": setting(config, "vocab_size"),
-        "max_length": setting(config, "n_positions", config.get("n_ctx")),
+        "num_heads": _size(config, "n_head"),
+        "d_ff": d_ff,
+        "vocab_size": vocab_size,
+        "max_length": max_length,
         "num_layers": num_layers,
         "pad_id": None,  # its vocabulary has none: id 0 is "!"
-        "eps": setting(config, "layer_norm_epsilon", 1e-5),
+        "eps": _eps(config, "layer_norm_epsilon", 1e-5),
     }
+    _check_heads(config, "n_head", "n_embd")
     arrays = {name.removeprefix("transformer."): array for name, array in arrays.items()}
     # Buffers of old files hold the causal mask, and a head that is tied is the table once more.
     arrays = {name: array for name, array in arrays.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
     head = arrays.pop("lm_head.weight", None)
+    _check_layers(config, "n_layer", arrays, "h.")
+    _check_sizes(
+        config,
+        arrays,
+        {
+            "vocab_size": (vocab_size, "wte.weight", 0),
+            "n_embd": (d_model, "wte.weight", 1),
+            positions: (max_length, "wpe.weight", 0),
+            "n_inner": (d_ff, "h.0.mlp.c_fc.weight", 1),
+        },
+    )
+    shapes = {"wte.weight": (vocab_size, d_model), "wpe.weight": (max_length, d_model)}
+    shapes |= {"ln_f.weight": (d_model,), "ln_f.bias": (d_model,)}
     names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
     names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
     for i in range(num_layers):
@@ -258,20 +352,19 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
                 f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.gamma",
                 f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.beta",
             }
-        for theirs, ours in (
-            ("attn.c_attn", "attention.query_key_value"),
-            ("attn.c_proj", "attention.output"),
-            ("mlp.c_fc", "feed_forward.expand"),
-            ("mlp.c_proj", "feed_forward.contract"),
+            shapes |= {f"h.{i}.{theirs}.weight": (d_model,), f"h.{i}.{theirs}.bias": (d_model,)}
+        for theirs, ours, shape in (
+            ("attn.c_attn", "attention.query_key_value", (d_model, 3 * d_model)),
+            ("attn.c_proj", "attention.output", (d_model, d_model)),
+            ("mlp.c_fc", "feed_forward.expand", (d_model, d_ff)),
+            ("mlp.c_proj", "feed_forward.contract", (d_ff, d_model)),
         ):
             names |= {
                 f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.kernel",
                 f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.bias",
             }
-    wrong = [f"missing: {name}" for name in names if name not in arrays]
-    wrong += [f"unexpected: {name}" for name in arrays if name not in names]
-    if wrong:
-        raise ValueError(f"the weights are not those of a GPT-2 of {num_layers} layers: {'; '.join(wrong)}")
+            shapes |= {f"h.{i}.{theirs}.weight": shape, f"h.{i}.{theirs}.bias": shape[1:]}
+    match(shapes, arrays, "the weights")
     if head is not None and not np.array_equal(head, arrays["wte.weight"]):
         raise ValueError("lm_head.weight differs from wte.weight: expected the tied head of GPT-2")
     weights = {}
@@ -279,8 +372,6 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
         if "query_key_value" not in ours:
             weights[ours] = arrays[theirs]
             continue
-        if arrays[theirs].shape[-1] != 3 * d_model:
-            raise ValueError(f"{theirs} has shape {arrays[theirs].shape}: expected {3 * d_model} on its last axis")
         for part, array in zip(("query", "key", "value"), np.split(arrays[theirs], 3, axis=-1)):
             weights[ours.replace("query_key_value", part)] = array
     return arguments, weights

@@ -205,8 +205,8 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
         weights: name -> array in the course's layout, as `get_weights` gives them.
 
     Raises:
-        ValueError: if an entry is missing, unexpected, mis-shaped or not floating-point; all of them are listed, and the
-            model is unchanged.
+        ValueError: if an entry is missing, unexpected, mis-shaped or not floating-point; all of them are listed, and
+            the model is unchanged.
     """
     places = slots(model)
     match({name: array.shape for name, array in get_weights(model).items()}, weights)
@@ -250,7 +250,7 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is truncated or no safetensors file, or holds a float8 or another dtype that NumPy lacks.
+        ValueError: if the file is truncated or no safetensors file, or holds a float8 or other dtype that NumPy lacks.
     """
     path = Path(path)
     if not path.is_file():
@@ -263,7 +263,7 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
             wanted = [] if small else [name for name, dtype in dtypes.items() if dtype != "BF16"]
             arrays = {name: file.get_tensor(name) for name in wanted}
         arrays |= _bfloat16(path) if "BF16" in dtypes.values() else {}
-    except (safetensors.SafetensorError, TypeError, ValueError) as error:
+    except (safetensors.SafetensorError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path.name} is truncated or no safetensors file: {error}") from error
     if small:
         raise ValueError(f"{path.name}: {'; '.join(small)}: expected a dtype of NumPy, or bfloat16")

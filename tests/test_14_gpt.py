@@ -560,10 +560,22 @@ def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, hugging
             ({"tie_word_embeddings": False}, "tie_word_embeddings=False: expected True"),
             ({"add_cross_attention": True}, "add_cross_attention=True: expected False"),
             ({"model_type": "bert"}, "model_type='bert': expected 'gpt2'"),
-            ({"n_layer": 3}, "not those of a GPT-2 of 3 layers: missing: h.2.ln_1.weight"),
-            ({"n_layer": 1}, "unexpected: h.1.attn.c_attn.bias"),
+            ({"n_layer": 3}, "n_layer=3: expected 2, the number of layers in the weights"),
+            ({"n_layer": 1}, "n_layer=1: expected 2, the number of layers in the weights"),
+            ({"n_layer": 2**31}, "n_layer=2147483648: expected 2"),
             ({"n_embd": None}, "config.json has no 'n_embd'"),
-            ({"n_positions": 70}, "embedding.positions has shape"),
+            ({"n_embd": 20}, r"n_embd=20: expected 16, because wte.weight has shape \(61, 16\)"),
+            ({"n_embd": "16"}, "n_embd='16': expected a positive whole number"),
+            ({"vocab_size": 2**31}, "vocab_size=2147483648: expected 61"),
+            ({"n_positions": 70}, r"n_positions=70: expected 80, because wpe.weight has shape \(80, 16\)"),
+            ({"n_positions": 2**31}, "n_positions=2147483648: expected 80"),
+            ({"n_inner": 63}, "n_inner=63: expected 64"),
+            ({"n_inner": 0}, "n_inner=0: expected a positive whole number"),
+            ({"n_inner": False}, "n_inner=False: expected a positive whole number"),
+            ({"n_head": 3}, "n_head=3: expected a divisor of n_embd=16"),
+            ({"n_head": "4"}, "n_head='4': expected a positive whole number"),
+            ({"layer_norm_epsilon": 0}, "layer_norm_epsilon=0: expected a number above 0 and below 1"),
+            ({"layer_norm_epsilon": float("inf")}, "layer_norm_epsilon=inf: expected a number above 0 and below 1"),
         ]
     ):
         with pytest.raises(ValueError, match=message):
@@ -571,7 +583,7 @@ def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, hugging
     with pytest.raises(ValueError, match="missing: ln_f.bias"):
         load(change(path, tmp_path / "missing", drop=["transformer.ln_f.bias"]))
     packed = {"transformer.h.0.attn.c_attn.weight": np.ones((16, 47), np.float32)}
-    with pytest.raises(ValueError, match=r"c_attn.weight has shape \(16, 47\): expected 48"):
+    with pytest.raises(ValueError, match=r"c_attn.weight has shape \(16, 47\), expected \(16, 48\)"):
         load(change(path, tmp_path / "packed", arrays=packed))
     with pytest.raises(FileNotFoundError, match="path='nowhere': no such directory"):
         load(tmp_path / "nowhere")
