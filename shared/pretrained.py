@@ -29,10 +29,10 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _files(directory: Path) -> list[Path]:
-    """The safetensors files of a model: one, or those that an index names."""
+def _files(directory: Path) -> dict[str, list[str]]:
+    """The safetensors files of a model, one or those of an index, each with the tensors that the index places there."""
     if (directory / "model.safetensors").is_file():
-        return [directory / "model.safetensors"]
+        return {"model.safetensors": []}
     if (directory / "model.safetensors.index.json").is_file():
         parts = read_json(directory / "model.safetensors.index.json").get("weight_map")
         if not isinstance(parts, dict) or not all(isinstance(name, str) for name in parts.values()):
@@ -40,7 +40,10 @@ def _files(directory: Path) -> list[Path]:
         for name in sorted(set(parts.values())):
             if Path(name).name != name:
                 raise ValueError(f"model.safetensors.index.json names {name!r}: expected a file of the same directory")
-        return [directory / name for name in sorted(set(parts.values()))]
+        placed = {file: [] for file in sorted(set(parts.values()))}
+        for name, file in parts.items():
+            placed[file].append(name)
+        return placed
     pickles = [path.name for path in sorted(directory.glob("*.bin"))]
     if pickles:
         raise ValueError(
@@ -62,7 +65,8 @@ def read_pretrained(path: str | os.PathLike, model_type: str) -> tuple[dict[str,
 
     Raises:
         FileNotFoundError: if the directory or one of its files does not exist.
-        ValueError: if a file is truncated or foreign, the weights are a pickle, or the model is of another type.
+        ValueError: if a file is truncated or foreign, the weights are a pickle, the model is of another type, two files
+            hold one tensor, or a file does not hold a tensor that the index places in it.
     """
     directory = Path(path)
     if not directory.is_dir():
@@ -70,9 +74,17 @@ def read_pretrained(path: str | os.PathLike, model_type: str) -> tuple[dict[str,
     config = read_json(directory / "config.json")
     if config.get("model_type") != model_type:
         raise _refusal(config, "model_type", repr(model_type))
-    arrays = {}
-    for file in _files(directory):
-        arrays |= load_arrays(file)[0]
+    arrays, origin = {}, {}
+    for file, placed in _files(directory).items():
+        found = load_arrays(directory / file)[0]
+        for name in placed:
+            if name not in found:
+                raise ValueError(f"model.safetensors.index.json places {name} in {file}: expected it in that file")
+        for name in found:
+            if name in arrays:
+                raise ValueError(f"{origin[name]} and {file} both have {name}: expected it in one file")
+        arrays |= found
+        origin |= dict.fromkeys(found, file)
     return config, {
         name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()
     }
@@ -138,6 +150,19 @@ def _check_sizes(config: dict[str, Any], arrays: dict[str, np.ndarray], sizes: d
             raise _refusal(config, key, f"{shape[axis]}, because {name} has shape {shape}")
 
 
+def _renamed(arrays: dict[str, np.ndarray], prefix: str, replaced: dict[str, str]) -> dict[str, np.ndarray]:
+    """The arrays without the prefix that a name may have, and with parts of names replaced; no two may get one name."""
+    found, origin = {}, {}
+    for name, array in arrays.items():
+        new = name.removeprefix(prefix)
+        for old_part, new_part in replaced.items():
+            new = new.replace(old_part, new_part)
+        if new in found:
+            raise ValueError(f"the weights have both {origin[new]} and {name}: expected one of them")
+        found[new], origin[new] = array, name
+    return found
+
+
 # BERT: Hugging Face's names -> the course's. A kernel is stored as (out, in) there, and is (in, out) here.
 
 _BERT_EMBEDDINGS = {
@@ -170,6 +195,7 @@ _BERT_DEFAULTS = {
     "num_segments": ("type_vocab_size", 2),
     "eps": ("layer_norm_eps", 1e-12),
 }
+_BERT_DECODER = "cls.predictions.decoder"
 # What a directory may hold beside the weights: constants, the head of the next-sentence task, copies of what is tied.
 _BERT_IGNORED = re.compile(
     r"embeddings\.(position_ids|token_type_ids)|cls\.seq_relationship\..*|cls\.predictions\.decoder\.(weight|bias)"
@@ -237,14 +263,13 @@ def bert_weights(config: dict[str, Any], arrays: dict[str, np.ndarray], pooler: 
     Raises:
         ValueError: if a setting is wrong, as for `bert_arguments`, or is not that of the weights; if a weight is
             missing (a BERT without the head that predicts tokens has none of its), mis-shaped or not floating-point; if
-            there is one too many, or the output has a kernel of its own instead of the embeddings.
+            there is one too many, one under two names, or an output with a kernel or a bias of its own.
     """
-    arguments, renamed = bert_arguments(config), {}
-    for name, array in arrays.items():
-        name = name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight")
-        renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = array
-    if "cls.predictions.decoder.bias" in renamed:
-        renamed.setdefault("cls.predictions.bias", renamed["cls.predictions.decoder.bias"])
+    arguments = bert_arguments(config)
+    old_names = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+    renamed = _renamed(arrays, "bert.", old_names)
+    if f"{_BERT_DECODER}.bias" in renamed:
+        renamed.setdefault("cls.predictions.bias", renamed[f"{_BERT_DECODER}.bias"])
     _check_layers(config, "num_hidden_layers", renamed, "encoder.layer.")
     words, positions, segments = _BERT_EMBEDDINGS
     _check_sizes(
@@ -267,9 +292,9 @@ def bert_weights(config: dict[str, Any], arrays: dict[str, np.ndarray], pooler: 
         )
     left_out = re.compile(_BERT_IGNORED.pattern + ("" if pooler else r"|pooler\.dense\..*"))
     match(shapes, {name: array for name, array in renamed.items() if not left_out.fullmatch(name)}, "the weights")
-    decoder = renamed.get("cls.predictions.decoder.weight", renamed[words])
-    if not np.array_equal(decoder, renamed[words]):
-        raise ValueError("cls.predictions.decoder.weight differs from the word embeddings: expected a tied output")
+    for copy, name in ((f"{_BERT_DECODER}.weight", words), (f"{_BERT_DECODER}.bias", "cls.predictions.bias")):
+        if copy in renamed and not np.array_equal(renamed[copy], renamed[name], equal_nan=True):
+            raise ValueError(f"{copy} differs from {name}: expected a tied output")
     names = _bert_names(arguments["num_layers"], pooler)
     return {ours: renamed[name].T if ours.endswith("kernel") else renamed[name] for name, ours in names.items()}
 
@@ -302,7 +327,7 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
 
     Raises:
         ValueError: if a setting is one that the course's model does not have, or is not that of the weights; or if a
-            weight is missing, unexpected, mis-shaped or not floating-point.
+            weight is missing, unexpected, there under two names, mis-shaped or not floating-point.
     """
     require(
         config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False,
@@ -327,7 +352,7 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
         "eps": _eps(config, "layer_norm_epsilon", 1e-5),
     }
     _check_heads(config, "n_head", "n_embd")
-    arrays = {name.removeprefix("transformer."): array for name, array in arrays.items()}
+    arrays = _renamed(arrays, "transformer.", {})
     # Buffers of old files hold the causal mask, and a head that is tied is the table once more.
     arrays = {name: array for name, array in arrays.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
     head = arrays.pop("lm_head.weight", None)

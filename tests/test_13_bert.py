@@ -780,7 +780,12 @@ def test_settings_that_an_old_file_lacks_have_their_values_of_then(copy):
         (
             lambda arrays: arrays | {"cls.predictions.decoder.weight": np.ones((50, 24), "f4")},
             False,
-            "differs from the word embeddings: expected a tied output",
+            "decoder.weight differs from embeddings.word_embeddings.weight: expected a tied output",
+        ),
+        (
+            lambda arrays: arrays | {"cls.predictions.decoder.bias": np.ones(50, "f4")},
+            False,
+            "decoder.bias differs from cls.predictions.bias: expected a tied output",
         ),
     ],
 )

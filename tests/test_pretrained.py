@@ -44,6 +44,24 @@ def test_several_files(directory):
         read_pretrained(directory, "bert")
 
 
+def test_several_files_agree_with_their_index(directory):
+    (directory / "model.safetensors").unlink()
+    save_file({"a": torch.ones(1), "b": torch.ones(1)}, directory / "model-1.safetensors")
+    save_file({"b": torch.zeros(1), "c": torch.ones(1)}, directory / "model-2.safetensors")
+    index = directory / "model.safetensors.index.json"
+    weight_map = {"a": "model-1.safetensors", "b": "model-1.safetensors", "c": "model-2.safetensors"}
+    index.write_text(json.dumps({"weight_map": weight_map}))
+    with pytest.raises(ValueError, match="model-1.safetensors and model-2.safetensors both have b: expected it in one"):
+        read_pretrained(directory, "bert")
+    save_file({"c": torch.ones(1)}, directory / "model-2.safetensors")
+    assert sorted(read_pretrained(directory, "bert")[1]) == ["a", "b", "c"]
+    for wrong in ({"b": "model-2.safetensors"}, {"d": "model-2.safetensors"}):
+        index.write_text(json.dumps({"weight_map": weight_map | wrong}))
+        name = next(iter(wrong))
+        with pytest.raises(ValueError, match=rf"index.json places {name} in model-2.safetensors: expected it in that"):
+            read_pretrained(directory, "bert")
+
+
 @pytest.mark.parametrize("weight_map", [{"a": "../model.safetensors"}, {"a": "/etc/passwd"}, {"a": ".."}])
 def test_an_index_names_no_file_elsewhere(directory, weight_map):
     (directory / "model.safetensors").rename(directory.parent / "model.safetensors")
@@ -214,6 +232,31 @@ def test_a_long_value_is_cut_short_in_the_message(small):
                 model.from_pretrained(path)
             except ValueError as error:
                 assert key in str(error) and len(str(error)) < 300
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "other"),
+    [
+        ("gpt2", "wte.weight", "transformer.wte.weight"),
+        ("gpt2", "transformer.h.1.mlp.c_fc.bias", "h.1.mlp.c_fc.bias"),
+        ("bert", "bert.embeddings.LayerNorm.weight", "embeddings.LayerNorm.weight"),
+        ("bert", "bert.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.gamma"),
+        ("bert", "bert.embeddings.LayerNorm.bias", "embeddings.LayerNorm.beta"),
+        ("bert", "cls.predictions.transform.LayerNorm.bias", "cls.predictions.transform.LayerNorm.beta"),
+    ],
+)
+def test_a_weight_under_two_names_is_refused_by_both(kind, name, other, tmp_path):
+    write, _, translate = MODELS[kind]
+    config = write(tmp_path)
+    arrays = load_arrays(tmp_path / "model.safetensors")[0]
+    shape = arrays[name if name in arrays else other].shape
+    one, two = {name: np.ones(shape, np.float32)}, {other: np.zeros(shape, np.float32)}
+    rest = {key: array for key, array in arrays.items() if key not in (name, other)}
+    translate(config, rest | one)
+    translate(config, rest | two)
+    for both, names in ((one | two, f"{name} and {other}"), (two | one, f"{other} and {name}")):
+        with pytest.raises(ValueError, match=f"the weights have both {names}: expected one of them"):
+            translate(config, rest | both)
 
 
 @pytest.mark.parametrize("kind", MODELS)
