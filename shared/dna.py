@@ -5,13 +5,14 @@ A model reads tokens: its vocabulary has padding at 0, the nucleotides from 1 (t
 """
 
 import abc
+import contextlib
 import csv
 import dataclasses
 import math
 import numbers
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -572,6 +573,16 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike) -> None:
         aside.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let csv read fields of any length; its limit, 131 072 letters at first, is global and is set back afterwards."""
+    limit = csv.field_size_limit(2**31 - 1)  # the most that a C long holds on every machine
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
 def read_csv(path: str | os.PathLike) -> pd.DataFrame:
     """Read pairs from a CSV file with the columns ancestor and descendant, in any order and among any others.
 
@@ -588,7 +599,7 @@ def read_csv(path: str | os.PathLike) -> pd.DataFrame:
     """
     name = pathlib.Path(path).name
     columns, rows = {"ancestor": [], "descendant": []}, []
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+    with _long_fields(), open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
             header = [column.strip() for column in next(reader, [])]

@@ -1,3 +1,4 @@
+import csv
 import itertools
 import math
 import os
@@ -536,6 +537,23 @@ def test_simulated_pairs_survive_the_csv(tmp_path):
     write_csv(table, tmp_path / "pairs.csv")
     pd.testing.assert_frame_equal(read_csv(tmp_path / "pairs.csv"), table)
     assert os.listdir(tmp_path) == ["pairs.csv"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "fasta"])
+def test_long_sequences_are_read_and_csv_keeps_its_limit(tmp_path, kind, rng):
+    ancestor, descendant = ("".join(rng.choice(list(NUCLEOTIDES), 200_000)) for _ in range(2))
+    path, before = tmp_path / f"pairs.{kind}", csv.field_size_limit()
+    if kind == "csv":
+        write_csv(as_table([(ancestor, descendant)]), path)
+        assert read_csv(path).values.tolist() == [[ancestor, descendant]]
+    else:
+        path.write_text(f">1\n{ancestor}\n>2\n{descendant}\n")
+        assert read_fasta(path).values.tolist() == [[ancestor, descendant]]
+    assert csv.field_size_limit() == before
+    path.write_text("ancestor,descendant\nA,X\n")
+    with pytest.raises(ValueError):
+        (read_csv if kind == "csv" else read_fasta)(path)
+    assert csv.field_size_limit() == before
 
 
 def test_csv_as_spreadsheets_write_it(tmp_path):
