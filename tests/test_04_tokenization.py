@@ -221,6 +221,21 @@ def test_half_a_character_is_the_replacement_character(track, pairs):
 
 
 @EVERY_TRACK
+def test_a_text_grows_as_its_ids_do_but_pieces_do_not_join(track, pairs):
+    """What the docstring of decode says: all ids so far, what is new, and no half characters."""
+    tokenizer = pairs[track.__name__.split(".")[1]]
+    assert "".join(tokenizer.decode([i]) for i in tokenizer.encode("the cat")) != "the cat"
+    for each in ("the cat sat", "naïve 漢字 😀 x", " two  spaces ", *HELD_OUT[:5]):
+        ids, written = tokenizer.encode(each), ""
+        for length in range(1, len(ids) + 1):
+            so_far = tokenizer.decode(ids[:length])
+            if not so_far.endswith("\ufffd"):
+                assert so_far.startswith(written)
+                written += so_far[len(written) :]
+        assert written == each
+
+
+@EVERY_TRACK
 def test_a_word_has_the_same_tokens_at_the_beginning(track, pairs):
     tokenizer = pairs[track.__name__.split(".")[1]]
     (once,) = tokenizer.encode("the")

@@ -107,7 +107,11 @@ class BytePairTokenizer:
         return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character."""
+        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character.
+
+        A space at the very beginning is left out, so pieces decoded one by one do not join: " cat" alone is "cat".
+        For a text that grows, decode all ids so far and take what is new; where it ends in U+FFFD, wait for more ids.
+        """
         return self.tokenizer.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-10

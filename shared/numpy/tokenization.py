@@ -151,7 +151,11 @@ class BytePairTokenizer:
         return [i for word in words for i in self._words[word]]
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character."""
+        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character.
+
+        A space at the very beginning is left out, so pieces decoded one by one do not join: " cat" alone is "cat".
+        For a text that grows, decode all ids so far and take what is new; where it ends in U+FFFD, wait for more ids.
+        """
         ids = check_ids(ids, len(self.vocabulary))
         data = b"".join(self.vocabulary[i] for i in ids if i >= len(GPT_SPECIALS))
         return data.decode("utf-8", "replace").removeprefix(" ")
