@@ -158,6 +158,18 @@ def test_one_seed_one_start():
     assert not np.array_equal(first["hidden.kernel"][:5, :3], first["readout.kernel"][:5, :3])
 
 
+@pytest.mark.parametrize("sizes", [(20, 400), (400, 20), (100, 100)])
+def test_a_kernel_starts_uniform_up_to_the_limit_of_glorot(sizes):
+    """Glorot & Bengio 2010, eq. 16; 8000 draws come within a thousandth or two of the limit."""
+    layer = numpy_models.Linear(*sizes, rng=0)
+    limit = (6 / sum(sizes)) ** 0.5
+    assert -limit <= layer.kernel.value.min() < -0.99 * limit and 0.99 * limit < layer.kernel.value.max() <= limit
+    assert (
+        abs(layer.kernel.value.std() / (limit / 3**0.5) - 1) < 0.02
+    )  # the standard deviation of a uniform distribution
+    assert not layer.bias.value.any()
+
+
 NUMPY_MISUSE = [
     (lambda: numpy_models.Linear(0, 3), ValueError, "in_features=0"),
     (lambda: numpy_models.Linear(3, 1.5), TypeError, "out_features=1.5"),

@@ -234,6 +234,14 @@ def test_numpy_rearrange_goes_back(pattern, lengths, rng):
     assert np.array_equal(module.backward(grad_output), torch.autograd.grad(y, z, torch.tensor(grad_output))[0])
 
 
+def test_a_convolution_starts_uniform_up_to_the_limit_of_glorot():
+    """Glorot & Bengio 2010, eq. 16, where a neighbour's channel counts as an input, and likewise as an output."""
+    kernel = numpy_track.Convolution(30, 10, 5, rng=0).kernel.value
+    limit = (6 / (5 * 5 * (30 + 10))) ** 0.5
+    assert -limit <= kernel.min() < -0.99 * limit and 0.99 * limit < kernel.max() <= limit
+    assert abs(kernel.std() / (limit / 3**0.5) - 1) < 0.02  # the standard deviation of a uniform distribution
+
+
 @pytest.mark.parametrize("kernel_size", [1, 3, 5])
 def test_numpy_convolution_is_that_of_torch(kernel_size, rng):
     x = rng.normal(size=(2, 4, 6, 3))

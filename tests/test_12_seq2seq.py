@@ -438,6 +438,17 @@ def test_keras_and_the_others_write_greedily(track):
 
 
 @every_track
+def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(track):
+    """Padding stays out where no finite number would keep it out: all others have the logit -10 000 or less."""
+    model = written(track, listed({}))
+    logits = np.array([0.0, -3e4, -2e4, -1e4, -2e4, -2e4])  # of padding, start, end and letters: the best is "a"
+    rows = {"numpy": np.asarray, "pytorch": torch.from_numpy, "keras": keras.ops.convert_to_tensor}
+    model.project = lambda features: rows[track](np.tile(logits, (len(as_numpy(features)), 1, 1)))
+    assert greedy(track, model, np.array([[3], [4]]), 5, 1, 2).tolist() == [[1, 3, 3, 3, 3]] * 2
+    assert beam(track, model, np.array([[3], [4]]), 5, 1, 2, beam_width=1)[0].tolist() == [[1, 3, 3, 3, 3]] * 2
+
+
+@every_track
 def test_keras_and_the_others_can_lose_to_greedy_with_a_beam(track):
     many = dict.fromkeys("abc$", 0.25)
     table = {"": {"a": 0.5, "b": 0.45, "c": 0.05}, "a": {"a": 0.34, "b": 0.33, "c": 0.33}, "b": {"a": 0.5, "b": 0.5}}

@@ -455,6 +455,24 @@ def test_keras_and_the_others_never_write_padding(track):
 
 
 @every_track
+@pytest.mark.parametrize("pad_id", [0, 5])
+def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(track, pad_id):
+    """Padding stays out where no finite number would keep it out: all others have the logit -10 000 or less."""
+    model = make(track, pad_id=pad_id)
+    weights = get_weights(model)
+    weights["norm.gamma"] *= 0
+    weights["norm.beta"] = np.eye(8)[0]  # so a token's logit is the first number of its vector
+    weights["embedding.tokens.embeddings"][:, 0] = -2e4
+    weights["embedding.tokens.embeddings"][[pad_id, 7], 0] = 0, -1e4
+    set_weights(model, weights)
+    assert call(model, [[3, 1]])[0, -1].argmax() == pad_id
+    for use_cache in (True, False):
+        for temperature in (0, 1):
+            found = TRACKS[track].generate(model, [3, 1], 4, temperature, use_cache=use_cache)
+            assert list(found) == [3, 1, 7, 7, 7, 7]
+
+
+@every_track
 def test_keras_and_the_others_fill_the_context_and_no_more(track):
     model, generate = make(track), TRACKS[track].generate
     assert len(generate(model, [3, 1, 4], 9, 0)) == 12 == len(generate(model, [3, 1, 4], 9, 0, use_cache=False))
