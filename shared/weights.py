@@ -158,7 +158,8 @@ def assign(parameter: Any, value: np.ndarray) -> None:
     """Write an array into a parameter of any framework, in place, in the parameter's own dtype and on its own device."""
     if "torch" in sys.modules and isinstance(parameter, sys.modules["torch"].Tensor):
         with sys.modules["torch"].no_grad():
-            parameter.copy_(sys.modules["torch"].from_numpy(np.array(value)))
+            # PyTorch reads neither NumPy's bfloat16 nor a foreign byte order; float64 has room for both.
+            parameter.copy_(sys.modules["torch"].from_numpy(np.array(value, np.float64)).to(parameter.dtype))
     elif "keras" in sys.modules and isinstance(parameter, sys.modules["keras"].Variable):
         parameter.assign(value)
     else:

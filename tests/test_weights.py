@@ -129,7 +129,7 @@ def test_keras_and_the_others_take_only_floating_point_weights(track, tmp_path):
 
 
 @pytest.mark.parametrize("track", MAKERS)
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", ">f4", "bfloat16"])
 def test_keras_and_the_others_take_floating_point_weights_of_any_width(track, dtype):
     model = MAKERS[track]()
     given = {name: (array + 1).astype(dtype) for name, array in get_weights(model).items()}
