@@ -202,18 +202,18 @@ def lab(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def chapter_tests(chapter: str) -> list[str]:
-    """The notebooks and tests of a chapter, and the tests of what all chapters share."""
-    folders = [path.relative_to(ROOT) for path in sorted((ROOT / "notebooks").glob("[0-9]*_*")) if path.is_dir()]
+    """The notebooks and tests of a chapter, the tests of the shared modules that it uses, and those of every notebook."""
+    folders = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*_*")) if path.is_dir()]
     found = [path for path in folders if path.name.split("_")[0] == chapter.zfill(2) or path.name == chapter]
     if not found:
         names = ", ".join(path.name.split("_")[0] for path in folders)
         sys.exit(f"chapter={chapter}: expected one of {names}")
     number = found[0].name.split("_")[0]
-    tests = [path.relative_to(ROOT) for path in sorted((ROOT / "tests").glob("test_*.py"))]
-    return [
-        str(path) for path in [found[0], *tests] if path in found or not re.match(r"test_\d\d", path.name)
-        or path.name.startswith(f"test_{number}_")
-    ]  # fmt: skip
+    own = sorted((ROOT / "tests").glob(f"test_{number}_*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in [*found[0].glob("*.ipynb"), *own])
+    used = set(re.findall(r"\w+", " ".join(re.findall(r"shared(?:\.\w+| import [\w, ]+)", text))))
+    shared = [ROOT / "tests" / f"test_{name}.py" for name in sorted(used | {"notebooks", "export", "pairing"})]
+    return [str(path.relative_to(ROOT)) for path in (*found, *own, *shared) if path.exists()]
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
