@@ -739,6 +739,19 @@ def test_keras_modes():
     assert not np.array_equal(as_numpy(model.dropout.seed_generator.state), before)  # fit drops
 
 
+@pytest.mark.parametrize("has_argument", [True, False], ids=["call has training", "call has no training"])
+def test_keras_train_drops_out_in_every_step(has_argument):
+    """With a learning rate of 0 and one batch, only dropout can change the loss from step to step."""
+
+    class WithoutArgument(KerasClassifier):
+        def call(self, x):
+            return self.mlp(self.dropout(x))  # the mode comes from the call around it
+
+    model = (KerasClassifier if has_argument else WithoutArgument)(dropout=0.5)
+    losses = keras_training.train(model, keras_training.Adam(0.0), lambda step: batch_at(0), 5)
+    assert len(set(losses)) == 5
+
+
 @pytest.mark.parametrize("track", ARRAYS)
 def test_a_bar_shows_the_progress(track, capfd):
     MODULES[track].train(*make(track), batch_at, 2)

@@ -311,7 +311,7 @@ class _OneByOne(keras.Model):
             each.compile(optimizer, loss)
 
     def call(self, inputs: tuple, training: bool | None = None) -> Any:
-        return self.inner(*inputs)  # in the mode of this call
+        return self.inner(*inputs, training=training)  # on JAX, `fit` tells the mode to this call alone
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-28
 class _AfterEachStep(keras.callbacks.Callback):
