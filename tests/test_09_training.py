@@ -20,6 +20,7 @@ from keras import ops
 from torch.nn import functional as F
 
 from shared import parity
+from shared.keras import autograd as keras_autograd
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
 from shared.numpy import models as numpy_models
@@ -218,6 +219,33 @@ def test_keras_and_the_others_survive_huge_logits():
     for loss in three_losses(logits, np.array([0, 0])):
         assert loss == pytest.approx(1e4)
     assert np.isfinite(numpy_training.cross_entropy_backward(logits, np.array([0, 0]))).all()
+
+
+INF, NAN = np.inf, np.nan
+INFINITE_LOGITS = {
+    "another class is impossible": ([[1, -INF, 2]], [0], 0.0),
+    "the right class is impossible": ([[1, -INF, 2]], [1], 0.0),
+    "smoothing over an impossible class": ([[1, -INF, 2]], [0], 0.1),
+    "minus infinity in an ignored row": ([[1, -INF, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "minus infinity in an ignored row, smoothed": ([[1, -INF, 2], [0, 1, 2]], [-100, 1], 0.1),
+    "infinity in an ignored row": ([[1, INF, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "infinity in an ignored row, smoothed": ([[1, INF, 2], [0, 1, 2]], [-100, 1], 0.1),
+    "NaN in an ignored row": ([[1, NAN, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "NaN in a row that counts": ([[1, NAN, 2], [0, 1, 2]], [0, 1], 0.0),
+    "infinity in a row that counts": ([[1, INF, 2], [0, 1, 2]], [0, 1], 0.0),
+}
+
+
+@pytest.mark.parametrize("case", INFINITE_LOGITS)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_keras_and_the_others_agree_on_logits_that_are_not_finite(case):
+    logits, targets, smoothing = INFINITE_LOGITS[case]
+    logits, targets = np.array(logits, np.float32), np.array(targets)
+    expected = numpy_training.cross_entropy(logits, targets, smoothing)
+    np.testing.assert_allclose(three_losses(logits, targets, label_smoothing=smoothing), expected, rtol=1e-6)
+    gradient = keras_autograd.gradient(lambda x: keras_training.cross_entropy(x, targets, smoothing), logits)
+    expected = numpy_training.cross_entropy_backward(logits, targets, smoothing)
+    np.testing.assert_allclose(as_numpy(gradient), expected, atol=1e-6)
 
 
 def test_keras_and_the_others_divide_by_the_tokens_that_count():

@@ -45,11 +45,15 @@ def cross_entropy(logits: Any, targets: Any, label_smoothing: float = 0.0, ignor
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
     check_cross_entropy(logits, targets, label_smoothing, ignore_index)
-    log_probabilities = ops.log_softmax(logits, axis=-1)  # (..., classes)
     targets = ops.cast(targets, "int32")
-    kept = ops.cast(targets != ignore_index, log_probabilities.dtype)  # (...)
-    right = ops.one_hot(targets, logits.shape[-1], dtype=log_probabilities.dtype)  # (..., classes), 0 where ignored
-    losses = -ops.sum(((1 - label_smoothing) * right + label_smoothing / logits.shape[-1]) * log_probabilities, axis=-1)
+    kept = targets != ignore_index  # (...)
+    logits = ops.where(kept[..., None], logits, 0.0)  # nothing in an ignored row counts, not even an infinity
+    log_probabilities = ops.log_softmax(logits, axis=-1)  # (..., classes)
+    right = ops.one_hot(targets, logits.shape[-1], dtype="bool")  # (..., classes), False where ignored
+    losses = -ops.sum(ops.where(right, log_probabilities, 0.0), axis=-1)  # a product with 0 would be NaN at -inf
+    if label_smoothing:
+        losses = (1 - label_smoothing) * losses - label_smoothing * ops.mean(log_probabilities, axis=-1)
+    kept = ops.cast(kept, losses.dtype)
     return ops.sum(losses * kept) / ops.maximum(ops.sum(kept), 1)
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-5
