@@ -196,6 +196,23 @@ def _random_states(model: keras.Model) -> list[keras.Variable]:
     """The states of the random generators of a model's dropout, each two whole numbers."""
     return [variable for variable in model.non_trainable_variables if variable.name == "seed_generator_state"]
 
+
+def _torch_state(model: keras.Model) -> dict[str, str]:
+    """On the PyTorch backend the state of PyTorch's generator, by the kind of device; nothing on the others."""
+    if keras.backend.backend() != "torch":
+        return {}
+    from shared.pytorch.training import _random_state
+
+    return _random_state(model)
+
+
+def _set_torch_state(model: keras.Model, state: dict[str, str], name: str) -> None:
+    """Set it, if there is one for the model's device; a bad one is an error that names the file and changes nothing."""
+    if keras.backend.backend() == "torch":
+        from shared.pytorch.training import _set_random_state
+
+        _set_random_state(model, state, name)
+
 # %% ../../notebooks/09_training/keras.ipynb #implementation-18
 def _moments(model: keras.Model, optimizer: Adam) -> tuple[dict[str, keras.Variable], dict[str, keras.Variable]]:
     """The optimizer's two running means for each weight, by the course's name, in Keras' layout."""
@@ -225,7 +242,7 @@ def save_checkpoint(path: str | os.PathLike, model: keras.Model, optimizer: Adam
         {name: places[name].to_course(as_numpy(variable)) for name, variable in moment.items()}
         for moment in _moments(model, optimizer)
     )
-    states = {"keras": [as_numpy(state).tolist() for state in _random_states(model)]}
+    states = {"keras": [as_numpy(state).tolist() for state in _random_states(model)], "pytorch": _torch_state(model)}
     write_checkpoint(path, Checkpoint(weights, *moments, optimizer.steps, states))
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-21
@@ -257,6 +274,7 @@ def load_checkpoint(path: str | os.PathLike, model: keras.Model, optimizer: Adam
         variables, moments = _random_states(model), _moments(model, optimizer)
         values = checkpoint.random_states.get("keras", [as_numpy(variable).tolist() for variable in variables])
         _check_random_states(values, variables, os.path.basename(path))
+        _set_torch_state(model, checkpoint.random_states.get("pytorch", {}), os.path.basename(path))
         optimizer.iterations.assign(checkpoint.steps)
         for variable, value in zip(variables, values):
             variable.assign(value)
@@ -321,18 +339,29 @@ class _OneByOne(keras.Model):
 class _AfterEachStep(keras.callbacks.Callback):
     """Keep the loss of every step by itself, and write the checkpoints."""
 
-    def __init__(self, steps: range, checkpoint: str | os.PathLike | None, checkpoint_every: int):
+    def __init__(self, model: keras.Model, steps: range, checkpoint: str | os.PathLike | None, checkpoint_every: int):
         super().__init__()
+        self.torch_state = _torch_state(model)
         self.steps, self.checkpoint, self.checkpoint_every, self.losses = steps, checkpoint, checkpoint_every, []
 
     def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
         self.model.reset_metrics()  # the loss in `logs` is a mean since the last reset
+        if batch == 0:
+            self._undo_draws()
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self.losses.append(logs["loss"])
+        self.torch_state = _torch_state(self.model.inner)
         taken = self.steps[batch] + 1
         if self.checkpoint is not None and (taken % self.checkpoint_every == 0 or taken == self.steps.stop):
             save_checkpoint(self.checkpoint, self.model.inner, self.model.optimizer)
+
+    def on_train_end(self, logs: dict | None = None) -> None:
+        self._undo_draws()
+
+    def _undo_draws(self) -> None:
+        """PyTorch's generator as the last step left it: where `fit` begins and ends, its reader of batches draws, too."""
+        _set_torch_state(self.model.inner, self.torch_state, "train")
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-30
 def train(
@@ -369,7 +398,7 @@ def train(
     if not (steps := range(optimizer.steps, num_steps)):
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
-    after = _AfterEachStep(steps, checkpoint, checkpoint_every)
+    after = _AfterEachStep(model, steps, checkpoint, checkpoint_every)
     shell = _OneByOne(model, optimizer, _CrossEntropy(*settings))
     with batches.own_errors():
         shell.fit(batches, shuffle=False, verbose=int(progress), callbacks=[after])

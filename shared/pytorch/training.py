@@ -155,6 +155,12 @@ def _random_library(model: nn.Module) -> tuple[str, ModuleType]:
     kind = next(model.parameters()).device.type
     return kind, torch if kind == "cpu" else getattr(torch, kind)
 
+
+def _random_state(model: nn.Module) -> dict[str, str]:
+    """The state of those random numbers as text, by the kind of device."""
+    kind, library = _random_library(model)
+    return {kind: library.get_rng_state().numpy().tobytes().hex()}
+
 # %% ../../notebooks/09_training/pytorch.ipynb #implementation-18
 def save_checkpoint(path: str | os.PathLike, model: nn.Module, optimizer: Adam) -> None:
     """Write all that a run needs to go on: weights, moments, steps taken, and the state of the random numbers.
@@ -168,10 +174,9 @@ def save_checkpoint(path: str | os.PathLike, model: nn.Module, optimizer: Adam) 
         TypeError, ValueError: if optimizer is no `Adam`, or not this model's.
     """
     check_optimizer(optimizer, Adam, model)
-    kind, library = _random_library(model)
-    state = {kind: library.get_rng_state().numpy().tobytes().hex()}
     moments = _moment(model, optimizer, "exp_avg"), _moment(model, optimizer, "exp_avg_sq")
-    write_checkpoint(path, Checkpoint(get_weights(model), *moments, optimizer.steps, {"pytorch": state}))
+    states = {"pytorch": _random_state(model)}
+    write_checkpoint(path, Checkpoint(get_weights(model), *moments, optimizer.steps, states))
 
 # %% ../../notebooks/09_training/pytorch.ipynb #implementation-20
 def _set_random_state(model: nn.Module, states: dict, name: str) -> None:
