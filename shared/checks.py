@@ -97,14 +97,16 @@ def check_features(features: int, /, **arrays: Any) -> None:
 
 
 def check_sequence(d_model: int, max_length: int, **arrays: Any) -> None:
-    """Raise unless every array, of any framework, is (..., length, d_model) and its length, if known, is not too long.
+    """Raise unless every array, of any framework, is of floats (..., length, d_model) and its length, if known, is not too long.
 
     Raises:
-        TypeError: if one is no array.
+        TypeError: if one is no array of floating-point numbers.
         ValueError: if one has fewer axes, another number of features, or is too long.
     """
     check_features(d_model, **arrays)
     for name, array in arrays.items():
+        if "float" not in str(array.dtype):
+            raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
         if len(array.shape) < 2:
             raise ValueError(f"{name} has shape {tuple(array.shape)}: expected (..., length, {d_model})")
         if array.shape[-2] is not None and array.shape[-2] > max_length:

@@ -64,6 +64,14 @@ def test_pytorch_function_and_object_agree(rng):
     parity.compare({"object": {"y": model(x)}, "function": {"y": pytorch_models.mlp(params, x)}})
 
 
+def test_keras_model_computes_in_the_dtype_that_it_is_given(rng):
+    model = keras_models.MLP(3, 4, 2, dtype="bfloat16")
+    output = model(rng.normal(size=(5, 3)))
+    dtypes = [variable.dtype for variable in model.variables]
+    assert dtypes == ["bfloat16"] * 4
+    assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
+
+
 def test_keras_function_object_and_numpy_agree(rng):
     model, reference = keras_models.MLP(**SIZES), numpy_models.MLP(**SIZES, rng=0)
     x = rng.normal(size=(6, 5)).astype(np.float32)

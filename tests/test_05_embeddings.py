@@ -584,3 +584,11 @@ def test_lists_are_no_arrays(track):
         TRACKS[track].TokenEmbedding(4, 5)([[1, 2]])
     with pytest.raises(TypeError, match="x is a list: expected an array"):
         TRACKS[track].PositionalEncoding(4)([[1.0, 2.0, 3.0, 4.0]])
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_keras_and_its_twins_refuse_to_add_the_sinusoid_to_whole_numbers(track):
+    x = np.ones((2, 3, 4), np.int32)
+    layer = TRACKS[track].PositionalEncoding(4)
+    with pytest.raises(TypeError, match=r"x has dtype .*int32.*: expected floating-point numbers"):
+        layer(torch.tensor(x) if track == "pytorch" else x)

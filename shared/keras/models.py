@@ -29,8 +29,8 @@ class MLP(keras.Model):
         check_positive(in_features=in_features, hidden_features=hidden_features, out_features=out_features)
         super().__init__(**kwargs)
         self.in_features, self.hidden_features, self.out_features = in_features, hidden_features, out_features
-        self.hidden = keras.layers.Dense(hidden_features, activation="relu")
-        self.readout = keras.layers.Dense(out_features)
+        self.hidden = keras.layers.Dense(hidden_features, activation="relu", dtype=self.dtype_policy)
+        self.readout = keras.layers.Dense(out_features, dtype=self.dtype_policy)
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
