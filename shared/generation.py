@@ -194,6 +194,18 @@ def check_generate(
     return tokens, real, np.random.default_rng(seed).random((len(tokens), max_new_tokens))
 
 
+def check_logits(highest: Any, step: int) -> None:
+    """Raise ValueError unless the highest logit of every row is finite, as it is where some tokens have -inf, but none has NaN.
+
+    Args:
+        highest: (batch,) numbers, NaN for a row that holds NaN.
+        step: how many tokens have been added to the prompts.
+    """
+    if not np.isfinite(highest).all():
+        wrong = next(float(value) for value in highest if not np.isfinite(value))
+        raise ValueError(f"logits of step {step} have the maximum {wrong}: expected a finite number, from finite weights")
+
+
 def filler(pad_id: int | None, end_id: int | None) -> int:
     """What stands behind the end of a row: padding, or the end once more where a model has no padding."""
     return next(token for token in (pad_id, end_id, 0) if token is not None)

@@ -472,6 +472,26 @@ def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(trac
             assert list(found) == [3, 1, 7, 7, 7, 7]
 
 
+@pytest.mark.parametrize("use_cache", [True, False], ids=["cached", "uncached"])
+@pytest.mark.parametrize("temperature", [0, 1])
+def test_keras_and_the_others_write_nothing_from_nan(track, temperature, use_cache):
+    model = make(track)
+    weights = get_weights(model)
+    weights["embedding.positions"][4] = math.nan  # the third token is the first to be read at this position
+    set_weights(model, weights)
+    options = {"temperature": temperature, "use_cache": use_cache}
+    with pytest.raises(ValueError, match="logits of step 3 have the maximum nan: expected a finite number"):
+        TRACKS[track].generate(model, [1, 2], 6, **options)
+    assert len(TRACKS[track].generate(model, [1, 2], 3, **options)) == 5  # none of these saw it
+
+
+def test_logits_may_rule_tokens_out():
+    generation.check_logits(np.array([[-math.inf, 1.0], [2.0, -math.inf]]).max(axis=-1), 0)
+    for highest in (-math.inf, math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"logits of step 2 have the maximum {highest}"):
+            generation.check_logits([1.0, highest], 2)
+
+
 @every_track
 def test_keras_and_the_others_fill_the_context_and_no_more(track):
     model, generate = make(track), TRACKS[track].generate

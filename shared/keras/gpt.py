@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from ..checks import check_positive, known_values
-from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_sampling
+from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
@@ -264,12 +264,14 @@ def generate(
 
     Raises:
         TypeError, ValueError: if an argument has a wrong type or is out of range, or the result would be over max_length.
+        ValueError: at the first step whose logits are not finite, as with NaN among the weights.
     """
     tokens, real, uniforms = check_generate(GPTModel, **locals())
     sampling, fill, going = (temperature, top_k, top_p), filler(model.pad_id, end_id), np.ones(len(tokens), bool)
     cache = model.make_cache(len(tokens)) if use_cache else None
     logits = as_numpy(model(tokens, real[:, None, None], cache))[np.arange(len(tokens)), real.sum(axis=1) - 1]
     for step in range(max_new_tokens):
+        check_logits(as_numpy(logits).max(axis=-1), step)
         chosen = np.where(going, _choose(logits, model.pad_id, sampling, uniforms[:, step]), fill)
         tokens, real = np.c_[tokens, chosen], np.c_[real, going]
         going = going & (chosen != end_id)

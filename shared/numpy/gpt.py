@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from ..checks import check_positive, check_shape
 from ..decoding import evaluation_mode
-from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_sampling
+from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
@@ -302,6 +302,7 @@ def generate(
 
     Raises:
         TypeError, ValueError: if an argument has a wrong type or is out of range, or the result would be over max_length.
+        ValueError: at the first step whose logits are not finite, as with NaN among the weights.
     """
     tokens, real, uniforms = check_generate(GPTModel, **locals())
     sampling, fill, going = (temperature, top_k, top_p), filler(model.pad_id, end_id), np.ones(len(tokens), bool)
@@ -310,6 +311,7 @@ def generate(
     with evaluation_mode(model):
         logits = model(tokens, real[:, None, None], cache)[np.arange(len(tokens)), real.sum(axis=1) - 1]
         for step in range(max_new_tokens):
+            check_logits(logits.max(axis=-1), step)
             chosen = np.where(going, _choose(logits, model.pad_id, sampling, uniforms[:, step]), fill)
             tokens, real = np.c_[tokens, chosen], np.c_[real, going]
             going = going & (chosen != end_id)

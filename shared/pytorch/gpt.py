@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from ..checks import check_positive
 from ..decoding import evaluation_mode
-from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_sampling
+from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
 from ..pretrained import gpt2_weights, read_pretrained
 from .decoder import DecoderOnlyBlock
@@ -278,6 +278,7 @@ def generate(
 
     Raises:
         TypeError, ValueError: if an argument has a wrong type or is out of range, or the result would be over max_length.
+        ValueError: at the first step whose logits are not finite, as with NaN among the weights.
     """
     tokens, real, uniforms = check_generate(GPTModel, **locals())
     sampling, fill, going = (temperature, top_k, top_p), filler(model.pad_id, end_id), np.ones(len(tokens), bool)
@@ -286,6 +287,7 @@ def generate(
     with evaluation_mode(model):
         logits = model(tensor(tokens), tensor(real)[:, None, None], cache)[range(len(tokens)), real.sum(axis=1) - 1]
         for step in range(max_new_tokens):
+            check_logits(logits.amax(dim=-1).tolist(), step)
             chosen = np.where(going, _choose(logits, model.pad_id, sampling, uniforms[:, step]), fill)
             tokens, real = np.c_[tokens, chosen], np.c_[real, going]
             going = going & (chosen != end_id)
