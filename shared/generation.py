@@ -203,7 +203,9 @@ def check_logits(highest: Any, step: int) -> None:
     """
     if not np.isfinite(highest).all():
         wrong = next(float(value) for value in highest if not np.isfinite(value))
-        raise ValueError(f"logits of step {step} have the maximum {wrong}: expected a finite number, from finite weights")
+        raise ValueError(
+            f"logits of step {step} have the maximum {wrong}: expected a finite number, from finite weights"
+        )
 
 
 def filler(pad_id: int | None, end_id: int | None) -> int:

@@ -193,7 +193,7 @@ def token_probabilities(
         logits: (..., vocab_size) floats.
         temperature: what the logits are divided by, from 0; at 0 the highest has probability 1.
         top_k: keep this many, and those that are as likely as the last of them; None for all.
-        top_p: keep the fewest whose probabilities add up to this, in (0, 1]; None for all.
+        top_p: keep the fewest whose probabilities add up to this, in (0, 1], and those that are as likely as the last of them; None for all.
 
     Returns:
         (..., vocab_size) probabilities that add up to 1.
