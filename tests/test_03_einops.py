@@ -604,7 +604,8 @@ def test_keras_get_config_round_trip(layer, shape, expected):
 
 
 def test_keras_layers_keep_the_dtype_and_make_no_mask():
-    for dtype in ("int32", "float16", "float64"):
+    has_float64 = keras.backend.backend() != "jax"  # which makes float32 of it
+    for dtype in ("int32", "float16", *["float64"] * has_float64):
         layer = keras_track.Rearrange("b n -> n b")
         assert layer(keras.Input((3,), dtype=dtype)).dtype == dtype
         assert keras.backend.standardize_dtype(layer(np.ones((2, 3), dtype)).dtype) == dtype

@@ -587,14 +587,23 @@ def test_keras_config_round_trip(name, arguments):
 def test_keras_layers_pass_their_dtype_on(rng):
     x = rng.normal(size=(2, 5, 8))
     network, residual = (
-        keras_parts.FeedForward(8, 12, dtype="float64"),
-        keras_parts.ResidualConnection(8, dtype="float64"),
+        keras_parts.FeedForward(8, 12, dtype="float16"),
+        keras_parts.ResidualConnection(8, dtype="float16"),
     )
-    assert "float64" in str(network(x).dtype) and "float64" in str(residual(x, network).dtype)
+    assert "float16" in str(network(x).dtype) and "float16" in str(residual(x, network).dtype)
 
 
 @pytest.mark.parametrize(
-    ("policy", "dtype"), [("mixed_bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")]
+    ("policy", "dtype"),
+    [
+        ("mixed_bfloat16", "float32"),
+        ("float32", "float32"),
+        pytest.param(
+            "float64",
+            "float64",
+            marks=pytest.mark.skipif(keras.backend.backend() == "jax", reason="JAX makes float32 of float64"),
+        ),
+    ],
 )
 def test_keras_activation_has_the_precision_of_the_weights(policy, dtype, rng, monkeypatch):
     seen = []

@@ -472,6 +472,7 @@ def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(trac
             assert list(found) == [3, 1, 7, 7, 7, 7]
 
 
+@every_track
 @pytest.mark.parametrize("use_cache", [True, False], ids=["cached", "uncached"])
 @pytest.mark.parametrize("temperature", [0, 1])
 def test_keras_and_the_others_write_nothing_from_nan(track, temperature, use_cache):

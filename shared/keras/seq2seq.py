@@ -227,7 +227,7 @@ def beam_search(
         length_penalty: the exponent alpha, from 0; the larger, the better long targets score.
 
     Returns:
-        the target with the best score, (batch, length) token ids as from `greedy_decode`, and its score, (batch,) float64: the log-probability of all that was written, end included, divided by the length penalty.
+        the target with the best score, (batch, length) token ids as from `greedy_decode`, and its score, (batch,) float64, on JAX float32 unless it is told to have 64 bits: the log-probability of all that was written, end included, divided by the length penalty.
 
     Raises:
         TypeError, ValueError: if an argument is of the wrong type or out of range.
