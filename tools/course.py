@@ -231,7 +231,7 @@ def test_backends(environment: Environment, arguments: argparse.Namespace) -> No
         path for path in sorted((ROOT / "tests").glob("test_*.py")) if "def test_keras_" in path.read_text("utf-8")
     ]
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    for backend in ("torch",):
+    for backend in ("torch", "jax"):
         print(f"Keras on {backend}", flush=True)
         environment.run(
             *(environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "not tensorflow"),
