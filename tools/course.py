@@ -76,8 +76,9 @@ class Environment:
         if not self.here and not self.has_uv():
             make_venv(self.folder)
         if not self.has_uv():
+            pins = (ROOT / "pins.txt").read_text(encoding="utf-8").splitlines()
             pip = (self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-            install([*pip, "--constraint", "pins.txt", "uv"], self.variables)
+            install([*pip, *(pin for pin in pins if pin.startswith("uv=="))], self.variables)
         print("Installing what the course needs; this takes minutes the first time.", flush=True)
         command = [self.python, "-m", "uv", "pip", "install", "--python", self.python, "--compile-bytecode"]
         command += ["--constraint", "pins.txt", "--editable", "."]
@@ -142,6 +143,7 @@ def install(command: list, variables: dict[str, str]) -> None:
                 print(line, end="", file=sys.stderr, flush=True)
         status = process.wait()
     except KeyboardInterrupt:
+        process.terminate()
         process.wait()
         sys.exit("\nStopped. The same command goes on from here.")
     if status:
