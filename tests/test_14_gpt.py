@@ -312,9 +312,9 @@ def test_cache_hands_out_views_and_has_the_dtype_of_the_model(track, rng):
     assert not np.array_equal(as_numpy(keys), before)  # the same memory
 
 
-@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+@every_track
 @pytest.mark.parametrize("padding", [False, True])
-def test_the_function_for_one_token_is_the_model(track, padding, rng):
+def test_keras_and_the_others_have_a_function_for_one_token_that_is_the_model(track, padding, rng):
     model, prompts = make(track), random_tokens(rng, 3, 5)
     if padding:
         prompts[1, 2:] = 0
@@ -326,8 +326,46 @@ def test_the_function_for_one_token_is_the_model(track, padding, rng):
         new, real = random_tokens(rng, 3), np.c_[real, [True] * 3]
         with torch.no_grad():
             np.testing.assert_allclose(
-                as_numpy(step(new, real)), call(model, new[:, None], cache=cache)[:, 0], atol=1e-12
+                as_numpy(step(new, real)), call(model, new[:, None], cache=cache)[:, 0], atol=close(track)
             )
+    assert twin.length == cache.length == 9
+    last = random_tokens(rng, 3, 3)  # several at once behind what the function has written
+    mask = np.c_[real, last != 0][:, None, None]
+    found, expected = (call(model, last, mask, each) for each in (twin, cache))
+    np.testing.assert_allclose(found, expected, atol=close(track))
+
+
+def test_keras_function_for_one_token_says_that_the_cache_is_full():
+    model = make("keras")
+    cache = model.make_cache(1)
+    call(model, np.full((1, 12), 3), cache=cache)
+    with pytest.raises(ValueError, match="length 13 is over max_length=12: the cache is full"):
+        keras_track._NextToken(model, cache)(np.array([3]), np.ones((1, 13), bool))
+    assert cache.length == 12
+
+
+@pytest.mark.skipif(keras.backend.backend() == "torch", reason="the PyTorch backend compiles nothing")
+def test_keras_compiles_the_step_of_generation_once_for_each_number_of_rows(monkeypatch):
+    traces, plain = [], keras_track._step
+
+    def counted(model, weights, tokens, *others):
+        traces.append(tokens.shape[0])
+        return plain(model, weights, tokens, *others)
+
+    monkeypatch.setattr(keras_track, "_step", counted)
+    model = make("keras")
+    for prompt, new in (([1, 2], 8), ([3, 1, 4, 1], 5), ([[1], [2, 3]], 6), ([[5, 6], [7]], 9), ([2], 3)):
+        keras_track.generate(model, prompt, new)
+    assert traces == [1, 2]
+
+
+def test_keras_compiled_step_sees_weights_that_are_changed_later():
+    model = make("keras")
+    before = keras_track.generate(model, [1, 2], 8, temperature=0)
+    scrambled(model, seed=8)
+    after = keras_track.generate(model, [1, 2], 8, temperature=0)
+    assert after == keras_track.generate(model, [1, 2], 8, temperature=0, use_cache=False)
+    assert after != before
 
 
 # Sampling

@@ -6,6 +6,8 @@ __all__ = ['KVCache', 'GPTModel', 'token_probabilities', 'generate']
 # %% ../../notebooks/14_gpt/keras.ipynb #title-3
 import math
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import keras
@@ -23,21 +25,32 @@ from ..weights import as_numpy, set_weights, slots
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-2
 class _LayerCache:
-    """Keys and values of one block, (batch, heads, length, head_dim), with room for max_length positions."""
+    """Keys and values of one block: room for max_length positions, filled from the front."""
 
     def __init__(self, shape: tuple[int, ...], dtype: str):
         self.shape = shape  # (batch, heads, max_length, head_dim)
-        self.keys, self.values = (ops.zeros((*shape[:2], 0, shape[3]), dtype) for _ in range(2))
+        self.keys, self.values = ops.zeros(shape, dtype), ops.zeros(shape, dtype)
         self.length = 0
 
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
         """Remember (batch, heads, new, head_dim); return those of all positions so far, (batch, heads, length, head_dim)."""
         check_append(self.shape, tuple(key.shape), tuple(value.shape), self.length)
-        self.keys, self.values = (
-            ops.concatenate([self.keys, key], axis=2),
-            ops.concatenate([self.values, value], axis=2),
-        )
+        start = (0, 0, self.length, 0)
+        self.keys, self.values = ops.slice_update(self.keys, start, key), ops.slice_update(self.values, start, value)
         self.length += key.shape[2]
+        return self.keys[:, :, : self.length], self.values[:, :, : self.length]
+
+
+class _CompiledLayerCache:
+    """The same inside of compiled code: the place of the one new position is a tensor, and the whole room is returned."""
+
+    def __init__(self, keys: Any, values: Any, place: Any):
+        self.keys, self.values, self.place = keys, values, place
+
+    def append(self, key: Any, value: Any) -> tuple[Any, Any]:
+        """Remember (batch, heads, 1, head_dim); return (batch, heads, max_length, head_dim), to be read through a mask."""
+        start = (0, 0, self.place, 0)
+        self.keys, self.values = ops.slice_update(self.keys, start, key), ops.slice_update(self.values, start, value)
         return self.keys, self.values
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-4
@@ -73,12 +86,26 @@ class KVCache:
         """How many positions are filled."""
         return self.layers[-1].length
 
+
+class _CompiledCache:
+    """What `KVCache` is inside of compiled code, for one new token in each row."""
+
+    def __init__(self, keys: list, values: list, place: Any):
+        self.layers = [_CompiledLayerCache(*pair, place) for pair in zip(keys, values)]
+
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-6
 class _Placed(keras.Model):
     """What a model needs to know of its place in a sequence, and a cache that fits it."""
 
     def _places(self, tokens: Any, mask: Any, cache: KVCache | None) -> tuple:
         """The mask of all real positions, None if all are, and vectors of the new tokens' positions; the cache learns which are real."""
+        if isinstance(
+            cache, _CompiledCache
+        ):  # the mask is True at real positions that are filled, the new one included
+            position = ops.maximum(
+                ops.sum(ops.cast(mask[:, 0, 0], "int32"), axis=1, keepdims=True) - 1, 0
+            )  # (batch, 1)
+            return mask, ops.take(self.embedding.positions, position, axis=0)
         (batch, length), cached = ops.shape(tokens), 0 if cache is None else cache.length
         new = slice(cached, cached + length)
         if cache is None and mask is None and self.pad_id is None:
@@ -187,6 +214,7 @@ class GPTModel(_Pretrained):
         self.blocks = [DecoderOnlyBlock(*block, **policy) for _ in range(num_layers)]
         self.norm = LayerNorm(d_model, eps, **policy)
         self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
+        self.step = None  # `call` for one cached token, compiled when it is needed first
         self.build()
 
     def call(self, tokens: Any, mask: Any = None, cache: KVCache | None = None, training: bool | None = None) -> Any:
@@ -235,13 +263,63 @@ def token_probabilities(
     return probabilities  # (..., vocab_size)
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-15
-def _choose(logits: Any, pad_id: int | None, sampling: tuple, uniforms: np.ndarray) -> np.ndarray:
+def _choose(logits: np.ndarray, pad_id: int | None, sampling: tuple, uniforms: np.ndarray) -> np.ndarray:
     """A token for each row of (batch, vocab_size) logits, never padding: the most likely at temperature 0, else drawn."""
     if pad_id is not None:
-        logits = ops.where(ops.arange(logits.shape[-1]) == pad_id, -math.inf, logits)
+        logits = np.where(np.arange(logits.shape[-1]) == pad_id, -np.inf, logits)
     if sampling[0] == 0:
-        return as_numpy(ops.argmax(logits, axis=-1)).astype(np.int64)
+        return logits.argmax(axis=-1)
     return draw(as_numpy(token_probabilities(logits, *sampling)), uniforms)
+
+# %% ../../notebooks/14_gpt/keras.ipynb #implementation-15b
+def _compiled(function: Callable) -> Callable:
+    """A function of arrays, compiled by the backend for each set of shapes that it meets; PyTorch runs it as it is."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, autograph=False, jit_compile=True)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import torch
+
+    return torch.no_grad()(function)
+
+
+def _step(model: GPTModel, weights: list, tokens: Any, mask: Any, place: Any, keys: list, values: list) -> tuple:
+    """The logits behind one token for each row, (batch, 1, vocab_size), and the keys and values with that token's."""
+    cache = _CompiledCache(keys, values, place)
+    with keras.StatelessScope(state_mapping=list(zip(model.variables, weights))):
+        logits = keras.Model.__call__(model, tokens, mask=mask, cache=cache)  # without the checks of a KVCache
+    return logits, [layer.keys for layer in cache.layers], [layer.values for layer in cache.layers]
+
+# %% ../../notebooks/14_gpt/keras.ipynb #implementation-15d
+class _NextToken:
+    """The logits behind one cached token for each row: what `call` computes in inference, compiled."""
+
+    def __init__(self, model: GPTModel, cache: KVCache):
+        if model.step is None:
+            model.step = _compiled(partial(_step, model))
+        self.step, self.cache = model.step, cache
+        self.variables = model.variables if keras.backend.backend() == "jax" else []  # the others read them in the step
+
+    def __call__(self, tokens: np.ndarray, real: np.ndarray) -> np.ndarray:
+        """Map (batch,) tokens to (batch, vocab_size); real: (batch, cached + 1) booleans."""
+        layers = self.cache.layers
+        batch, heads, max_length, head_dim = layers[0].shape
+        check_append(layers[0].shape, (batch, heads, 1, head_dim), (batch, heads, 1, head_dim), self.cache.length)
+        mask = np.zeros((batch, 1, 1, max_length), bool)  # False where nothing is cached yet
+        mask[:, 0, 0, : real.shape[1]] = real
+        place = np.array(self.cache.length, np.int32)
+        arrays = [ops.convert_to_tensor(array) for array in (tokens[:, None].astype(np.int32), mask, place)]
+        keys, values = [layer.keys for layer in layers], [layer.values for layer in layers]
+        weights = [variable.value for variable in self.variables]
+        logits, keys, values = self.step(weights, *arrays, keys, values)
+        for i, layer in enumerate(layers):
+            layer.keys, layer.values = keys[i], values[i]
+            layer.length += 1
+        return as_numpy(logits)[:, 0]
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-17
 def generate(
@@ -269,13 +347,14 @@ def generate(
     tokens, real, uniforms = check_generate(GPTModel, **locals())
     sampling, fill, going = (temperature, top_k, top_p), filler(model.pad_id, end_id), np.ones(len(tokens), bool)
     cache = model.make_cache(len(tokens)) if use_cache else None
+    next_token = _NextToken(model, cache) if use_cache else None
     logits = as_numpy(model(tokens, real[:, None, None], cache))[np.arange(len(tokens)), real.sum(axis=1) - 1]
     for step in range(max_new_tokens):
-        check_logits(as_numpy(logits).max(axis=-1), step)
+        check_logits(logits.max(axis=-1), step)
         chosen = np.where(going, _choose(logits, model.pad_id, sampling, uniforms[:, step]), fill)
         tokens, real = np.c_[tokens, chosen], np.c_[real, going]
         going = going & (chosen != end_id)
         if step + 1 == max_new_tokens or not going.any():
             return in_form_of(prompt, tokens, real)
-        new = chosen[:, None] if use_cache else tokens
-        logits = model(new, real[:, None, None], cache)[:, -1]  # (batch, vocab_size)
+        # (batch, vocab_size)
+        logits = next_token(chosen, real) if use_cache else as_numpy(model(tokens, real[:, None, None]))[:, -1]

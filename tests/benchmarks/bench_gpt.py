@@ -150,10 +150,13 @@ def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
     model, peer = ours(pytorch_gpt, d_model, num_layers).eval(), hugging_face(d_model, num_layers).eval()
     numpy = ours(numpy_gpt, d_model, num_layers).astype(np.float32)
     set_weights(numpy, get_weights(model))
+    keras_model = ours(keras_gpt, d_model, num_layers)
+    set_weights(keras_model, get_weights(model))
     prompt, new = torch.randint(VOCAB, (1, 16)), 240
     runs = {
         "PyTorch": lambda: pytorch_gpt.generate(model, prompt, new, temperature=0),
         "NumPy": lambda: numpy_gpt.generate(numpy, prompt, new, temperature=0),
+        "Keras": lambda: keras_gpt.generate(keras_model, prompt, new, temperature=0),
         "transformers generate": lambda: peer.generate(
             prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=new, do_sample=False, pad_token_id=0
         ),
