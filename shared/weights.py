@@ -145,12 +145,14 @@ def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
 
 def as_numpy(tensor: Any) -> np.ndarray:
     """A NumPy copy of a tensor, variable or parameter of any track, wherever it lives."""
+    keras = sys.modules.get("keras")
+    if keras is not None and isinstance(tensor, keras.Variable):
+        tensor = tensor.value
     if "torch" in sys.modules and isinstance(tensor, sys.modules["torch"].Tensor):
         return tensor.detach().cpu().numpy().copy()
-    if "keras" in sys.modules and (
-        isinstance(tensor, sys.modules["keras"].Variable) or sys.modules["keras"].ops.is_tensor(tensor)
-    ):
-        return np.array(sys.modules["keras"].ops.convert_to_numpy(tensor))
+    if keras is not None and keras.ops.is_tensor(tensor):
+        # TensorFlow's own way comes without the warning about `copy` that NumPy 2 gives, and that takes time.
+        return np.array(tensor.numpy() if hasattr(tensor, "numpy") else keras.ops.convert_to_numpy(tensor))
     return np.array(getattr(tensor, "value", tensor))  # a Parameter of the NumPy track keeps its array in `value`
 
 

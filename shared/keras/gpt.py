@@ -277,7 +277,17 @@ def _compiled(function: Callable) -> Callable:
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        return tf.function(function, autograph=False, jit_compile=True)
+        graph, made = tf.function(function, autograph=False, jit_compile=True), {}
+
+        def call(weights: list, tokens: Any, *others: Any) -> tuple:
+            rows = tokens.shape[0]
+            if (
+                rows not in made
+            ):  # one for each number of rows, kept here: to find it again, TensorFlow looks at every argument
+                made[rows] = graph.get_concrete_function(weights, tokens, *others)
+            return made[rows](weights, tokens, *others)
+
+        return call
     if keras.backend.backend() == "jax":
         import jax
 
