@@ -40,8 +40,6 @@ def faults(notebook: nbformat.NotebookNode) -> list[str]:
         ]
     for cell in code:
         where = f"cell {cell.id}"
-        if len(cell.source.splitlines()) > 40:
-            told.append(f"{where} has {len(cell.source.splitlines())} lines, more than 40")
         if cell.source.lstrip().startswith(("!", "%")):
             told.append(f"{where} starts with a shell or magic line")
         for output in cell.outputs:
@@ -132,10 +130,6 @@ def sound() -> nbformat.NotebookNode:
 
 def break_order(notebook):
     notebook.cells[1].execution_count = None
-
-
-def break_length(notebook):
-    notebook.cells[1].source = "x = 1\n" * 41
 
 
 def break_error(notebook):
