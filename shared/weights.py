@@ -163,7 +163,7 @@ def assign(parameter: Any, value: np.ndarray) -> None:
             # PyTorch reads neither NumPy's bfloat16 nor a foreign byte order; float64 has room for both.
             parameter.copy_(sys.modules["torch"].from_numpy(np.array(value, np.float64)).to(parameter.dtype))
     elif "keras" in sys.modules and isinstance(parameter, sys.modules["keras"].Variable):
-        parameter.assign(value)
+        parameter.assign(np.array(value, parameter.dtype))
     else:
         parameter.value[...] = value
 

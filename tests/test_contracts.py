@@ -95,6 +95,7 @@ def test_numbers_and_attributes():
             Table().row(np.ones(3), 1, rate)
 
 
+@pytest.mark.tensorflow
 def test_keras_and_tensorflow(capfd):
     layer = Layer()
     model_inputs = [keras.Input((None, 16)), keras.Input((7, 16))]
