@@ -201,7 +201,10 @@ def test_a_seed_that_is_none_is_refused(seed):
     ],
 )
 def test_freed_memory_is_kept_for_the_next_array(megabytes, kept, undo):
-    """An array in new memory takes a page fault for every page that is written; huge arrays are handed back."""
+    """An array in new memory takes a page fault for every page that is written; huge arrays are handed back.
+
+    A page has 4 kB, or 2 MB where the kernel has huge ones free: 40 MB are then 20 pages.
+    """
     code = f"""if True:
         import ctypes, resource
         from shared import timing
@@ -217,6 +220,6 @@ def test_freed_memory_is_kept_for_the_next_array(megabytes, kept, undo):
         print(max(faults() for _ in range(3)))
     """
     faults = int(run(code).stdout)
-    assert (faults < 100) if kept else (faults > 0)
+    assert (faults < 10) if kept else (faults >= 10)
     if not undo and kept:
-        assert int(run(code, THREE_WAYS_KEEP_MEMORY="0").stdout) > 100
+        assert int(run(code, THREE_WAYS_KEEP_MEMORY="0").stdout) >= 10
