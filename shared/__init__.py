@@ -8,6 +8,8 @@ a notebook on NumPy does not wait for PyTorch or TensorFlow. `import shared` cha
 - `import tensorflow` first imports triton, if it is installed (`_SafeTensorFlow` says why), and prints nothing.
 - Four warnings that say nothing of your code are silenced: one each of Keras, matplotlib, tqdm and PyTorch.
 - The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
+
+The modules of data, drawing and frameworks are imported when they are first named: `from shared import dna, weights`.
 """
 
 import contextlib
@@ -19,10 +21,18 @@ import os
 import random
 import sys
 import warnings
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
+
+# Folder -> the modules in it that `from shared import ...` finds.
+ROOMS = {
+    "data": ("digits", "dna", "genetic_code", "grammar", "housing", "letters"),
+    "drawing": ("diagrams", "plots", "side_by_side"),
+    "frameworks": ("checkpoints", "parity", "pretrained", "timing", "weights"),
+}
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
 _threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
@@ -153,6 +163,17 @@ def set_seed(seed: int = 0) -> None:
         torch.utils.deterministic.fill_uninitialized_memory = False
     if "keras" in sys.modules:
         sys.modules["keras"].utils.set_random_seed(seed)
+
+
+def __getattr__(name: str) -> ModuleType:
+    for room, modules in ROOMS.items():
+        if name in modules:
+            return importlib.import_module(f"shared.{room}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(name for modules in ROOMS.values() for name in modules)})
 
 
 set_seed()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shared.checks import check_choice, check_positive, check_token_batch
-from shared.genetic_code import NUCLEOTIDES, PAD_ID, SOURCE_VOCABULARY, TARGET_VOCABULARY, encode_source
+from shared.data.genetic_code import NUCLEOTIDES, PAD_ID, SOURCE_VOCABULARY, TARGET_VOCABULARY, encode_source
 from shared.training import check_number
 
 

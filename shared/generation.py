@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shared.checks import check_array, check_choice, check_mask, check_positive, check_token_batch
+from shared.frameworks.weights import as_numpy
 from shared.training import check_number
-from shared.weights import as_numpy
 
 
 def check_gpt(num_layers: int, vocab_size: int, pad_id: int | None) -> None:

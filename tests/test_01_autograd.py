@@ -16,9 +16,9 @@ import shared.keras.autograd as keras_track
 import shared.numpy.autograd as numpy_track
 import shared.pytorch.autograd as pytorch_track
 from shared import housing, parity
+from shared.frameworks.weights import as_numpy
 from shared.numpy.autograd import Tensor, no_grad, topological_order, unbroadcast
 from shared.numpy.models import MLP, mlp, mlp_backward
-from shared.weights import as_numpy
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 every_track = pytest.mark.parametrize("track", TRACKS)

@@ -20,11 +20,11 @@ import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
 from shared import checks, digits, parity, plots
-from shared.letters import COLOURS, GLYPHS, letters
+from shared.data.letters import COLOURS, GLYPHS, letters
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
 from shared.pytorch.training import Adam as PyTorchAdam
 from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 EVERY = pytest.mark.parametrize("track", TRACKS)

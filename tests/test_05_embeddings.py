@@ -14,7 +14,7 @@ import shared.keras.embeddings as keras_embeddings
 import shared.numpy.embeddings as numpy_embeddings
 import shared.pytorch.embeddings as pytorch_embeddings
 from shared import parity
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_embeddings, "pytorch": pytorch_embeddings, "keras": keras_embeddings}
 SEEDS = [0, 1, 2]

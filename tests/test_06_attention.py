@@ -17,8 +17,8 @@ import shared.keras.attention as keras_attention
 import shared.numpy.attention as numpy_attention
 import shared.pytorch.attention as pytorch_attention
 from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
 from shared.numpy.models import Dropout
-from shared.weights import as_numpy, get_weights, set_weights
 
 MODULES = {"numpy": numpy_attention, "pytorch": pytorch_attention, "keras": keras_attention}
 TENSOR = {"numpy": np.array, "pytorch": torch.tensor, "keras": ops.convert_to_tensor}

@@ -15,8 +15,8 @@ import shared.keras.feed_forward as keras_parts
 import shared.numpy.feed_forward as numpy_parts
 import shared.pytorch.feed_forward as pytorch_parts
 from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
 from shared.numpy.models import Module
-from shared.weights import as_numpy, get_weights, set_weights
 
 ACTIVATIONS = ["relu", "gelu", "gelu_tanh"]
 BOTH_ORDERS = pytest.mark.parametrize("norm_first", [False, True])

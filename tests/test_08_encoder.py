@@ -16,9 +16,9 @@ import shared.keras.encoder as keras_track
 import shared.numpy.encoder as numpy_track
 import shared.pytorch.encoder as pytorch_track
 from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
 from shared.keras.embeddings import TokenAndPositionEmbedding
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])

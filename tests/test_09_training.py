@@ -20,6 +20,7 @@ from keras import ops
 from torch.nn import functional as F
 
 from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
 from shared.keras import autograd as keras_autograd
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
@@ -27,7 +28,6 @@ from shared.numpy import models as numpy_models
 from shared.numpy import training as numpy_training
 from shared.pytorch import models as pytorch_models
 from shared.pytorch import training as pytorch_training
-from shared.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
 
 ROOT = Path(__file__).resolve().parent.parent
 FEATURES, HIDDEN, CLASSES = 6, 8, 5

@@ -11,8 +11,8 @@ import shared.keras.dna_mutation as keras_track
 import shared.numpy.dna_mutation as numpy_track
 import shared.pytorch.dna_mutation as pytorch_track
 from shared import dna, parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, train, warmup_schedule
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "max_length": 10, "num_layers": 2}

@@ -15,8 +15,8 @@ import shared.keras.decoder as keras_track
 import shared.numpy.decoder as numpy_track
 import shared.pytorch.decoder as pytorch_track
 from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 every_track = pytest.mark.parametrize("track", TRACKS)

@@ -17,8 +17,8 @@ import shared.numpy.training as numpy_training
 import shared.pytorch.seq2seq as pytorch_track
 import shared.pytorch.training as pytorch_training
 from shared import decoding, genetic_code, parity
-from shared.genetic_code import END_ID, PAD_ID, START_ID
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.data.genetic_code import END_ID, PAD_ID, START_ID
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 TRAININGS = {"numpy": numpy_training, "pytorch": pytorch_training, "keras": keras_training}

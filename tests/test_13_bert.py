@@ -16,11 +16,11 @@ import shared.keras.bert as keras_track
 import shared.numpy.bert as numpy_track
 import shared.pytorch.bert as pytorch_track
 from shared import grammar, masking, parity, text
+from shared.frameworks.pretrained import read_bert, write_bert
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.attention import causal_mask, padding_mask
 from shared.numpy.feed_forward import ACTIVATIONS
 from shared.numpy.training import Adam, train, warmup_schedule
-from shared.pretrained import read_bert, write_bert
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {

@@ -14,9 +14,9 @@ import shared.keras.gpt as keras_track
 import shared.numpy.gpt as numpy_track
 import shared.pytorch.gpt as pytorch_track
 from shared import generation, grammar, parity, text
+from shared.frameworks.pretrained import gpt2_weights, read_pretrained
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy, train, warmup_schedule
-from shared.pretrained import gpt2_weights, read_pretrained
-from shared.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "vocab_size": 11, "max_length": 12, "num_layers": 2}

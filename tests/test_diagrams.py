@@ -321,7 +321,7 @@ def test_alt_text_says_the_norm_order():
 
 
 def test_readme_picture_is_up_to_date():
-    picture = Path(diagrams.__file__).parents[1] / "images" / "three_ways.svg"
+    picture = Path(diagrams.__file__).parents[2] / "images" / "three_ways.svg"
     assert picture.read_bytes() == diagrams.three_ways().svg.encode(), (
         "write images/three_ways.svg again from diagrams.three_ways().svg"
     )

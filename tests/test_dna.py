@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared import dna
-from shared.dna import (
+from shared.data.dna import (
     NUCLEOTIDES,
     PAD_CODE,
     PAD_ID,

@@ -9,7 +9,7 @@ from Bio.SeqUtils import IUPACData
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.genetic_code import (
+from shared.data.genetic_code import (
     AMINO_ACIDS,
     CODE,
     END_ID,

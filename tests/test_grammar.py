@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared import grammar
-from shared.grammar import (
+from shared.data.grammar import (
     END,
     MAX_LENGTH,
     NOUNS,

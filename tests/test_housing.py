@@ -7,7 +7,7 @@ import pytest
 import sklearn.datasets
 
 from shared import housing
-from shared.housing import NAMES, Housing, expected_value, load, split
+from shared.data.housing import NAMES, Housing, expected_value, load, split
 
 
 @pytest.mark.parametrize("seed", range(4))

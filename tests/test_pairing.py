@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from shared.side_by_side import EXTRAS, GLOSSARY, TRACKS
+from shared.drawing.side_by_side import EXTRAS, GLOSSARY, TRACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir() and path.name[0] != ".")

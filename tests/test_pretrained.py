@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
+from shared.frameworks.pretrained import bert_weights, gpt2_weights, read_pretrained, require, setting, write_bert
+from shared.frameworks.weights import get_weights, load_arrays
 from shared.numpy.bert import BERTModel
 from shared.numpy.gpt import GPTModel
-from shared.pretrained import bert_weights, gpt2_weights, read_pretrained, require, setting, write_bert
-from shared.weights import get_weights, load_arrays
 
 
 @pytest.fixture

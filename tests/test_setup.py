@@ -1,6 +1,7 @@
 """The set-up: one place decides each version, and `import shared` does what every notebook relies on."""
 
 import ast
+import importlib
 import importlib.util
 import itertools
 import os
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
+import shared
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -101,6 +104,38 @@ def test_import_shared_loads_no_framework_and_caps_threads():
     assert all(1 <= int(count) <= 2 for count in threads.split())
 
 
+MODULES = [(room, name) for room, names in shared.ROOMS.items() for name in names]
+
+
+@pytest.mark.parametrize(("room", "name"), MODULES)
+def test_a_module_is_found_by_its_name_alone(room, name):
+    found = getattr(__import__("shared", fromlist=[name]), name)  # as `from shared import name` finds it
+    assert found is importlib.import_module(f"shared.{room}.{name}")
+
+
+def test_import_shared_lists_the_modules_and_loads_none():
+    code = (
+        "import shared, sys; print(*dir(shared)); print(*(name for name in sys.modules if name.startswith('shared.')))"
+    )
+    listed, loaded = run(code).stdout.split("\n")[:2]
+    assert {name for _, name in MODULES} <= set(listed.split())
+    assert loaded == ""
+
+
+def test_every_module_of_a_room_is_found_and_none_hides_another():
+    files = [(room, path.stem) for room in shared.ROOMS for path in (ROOT / "shared" / room).glob("*.py")]
+    assert sorted(each for each in files if each[1] != "__init__") == sorted(MODULES)
+    names = [name for _, name in MODULES] + [path.stem for path in (ROOT / "shared").iterdir()]
+    assert len(names) == len(set(names))
+
+
+def test_a_name_that_shared_does_not_have_is_refused():
+    with pytest.raises(AttributeError, match="module 'shared' has no attribute 'wieghts'"):
+        _ = shared.wieghts
+    with pytest.raises(ImportError, match="cannot import name 'wieghts' from 'shared'"):
+        from shared import wieghts  # noqa: F401
+
+
 def test_a_readers_own_thread_count_wins():
     code = "import os; os.environ.pop('OPENBLAS_NUM_THREADS', 0); import shared; print(*map(os.environ.get, ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS')))"
     assert run(code, OMP_NUM_THREADS="7").stdout == "7 7\n"
@@ -146,8 +181,6 @@ def test_the_search_for_an_accelerator_says_nothing(first):
 def test_an_accelerator_that_cannot_compute_is_not_chosen(monkeypatch):
     import torch
 
-    import shared
-
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("meta"))  # cannot give a result
     assert shared.best_device() == torch.device("cpu")
@@ -162,8 +195,6 @@ def test_seeds_make_every_framework_repeat_itself():
     import keras
     import numpy as np
     import torch
-
-    import shared
 
     def draw() -> list[float]:
         return [
@@ -184,8 +215,6 @@ def test_seeds_make_every_framework_repeat_itself():
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.0, "0", None])
 def test_a_seed_that_is_none_is_refused(seed):
-    import shared
-
     with pytest.raises(ValueError, match=r"seed=.*expected a whole number"):
         shared.set_seed(seed)
 

@@ -14,7 +14,15 @@ import shared.keras.models as keras_models
 import shared.numpy.models as numpy_models
 import shared.pytorch.models as pytorch_models
 from shared import weights
-from shared.weights import as_numpy, get_weights, load_arrays, load_weights, save_arrays, save_weights, set_weights
+from shared.frameworks.weights import (
+    as_numpy,
+    get_weights,
+    load_arrays,
+    load_weights,
+    save_arrays,
+    save_weights,
+    set_weights,
+)
 
 SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
 

@@ -213,7 +213,7 @@ def chapter_tests(chapter: str) -> list[str]:
     number = found[0].name.split("_")[0]
     own = sorted((ROOT / "tests").glob(f"test_{number}_*.py"))
     text = "".join(path.read_text(encoding="utf-8") for path in [*found[0].glob("*.ipynb"), *own])
-    used = set(re.findall(r"\w+", " ".join(re.findall(r"shared(?:\.\w+| import [\w, ]+)", text))))
+    used = set(re.findall(r"\w+", " ".join(re.findall(r"shared(?:(?:\.\w+)+| import [\w, ]+)", text))))
     shared = [ROOT / "tests" / f"test_{name}.py" for name in sorted(used | {"notebooks", "export", "pairing"})]
     return [str(path.relative_to(ROOT)) for path in (*found, *own, *shared) if path.exists()]
 

@@ -12,13 +12,13 @@ import keras
 from keras import ops
 
 from ..checks import check_choice, check_features, check_positive, check_rate, check_segments
+from ..frameworks.pretrained import read_bert
+from ..frameworks.weights import set_weights
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding, TokenEmbedding
 from .encoder import Encoder
 from .feed_forward import LayerNorm
 from ..masking import IGNORED, MASKED, RANDOM, check_mask_tokens, ordinary_ids
-from ..pretrained import read_bert
-from ..weights import set_weights
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-2
 def mask_tokens(

@@ -11,11 +11,11 @@ import keras
 from keras import ops
 
 from ..checks import check_choice
-from ..dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..frameworks.weights import as_numpy, get_weights, set_weights
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder
-from ..weights import as_numpy, get_weights, set_weights
 
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")

@@ -15,13 +15,13 @@ import numpy as np
 from keras import ops
 
 from ..checks import check_positive, known_values
+from ..frameworks.pretrained import gpt2_weights, read_pretrained
+from ..frameworks.weights import as_numpy, set_weights, slots
 from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
 from .feed_forward import LayerNorm
-from ..pretrained import gpt2_weights, read_pretrained
-from ..weights import as_numpy, set_weights, slots
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-2
 class _LayerCache:

@@ -11,8 +11,8 @@ import keras
 from keras import ops
 
 from ..checks import check_features
+from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from ..decoding import check_beam, check_decoding, check_kind, check_pair, check_seq2seq, coding_tokens
-from ..genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding

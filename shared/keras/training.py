@@ -14,8 +14,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
 from shared.training import (
-    Checkpoint,
     check_adam,
     check_batch,
     check_cross_entropy,
@@ -23,10 +24,7 @@ from shared.training import (
     check_schedule,
     check_targets,
     check_train,
-    read_checkpoint,
-    write_checkpoint,
 )
-from ..weights import as_numpy, assign, get_weights, set_weights, slots
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-3
 def cross_entropy(logits: Any, targets: Any, label_smoothing: float = 0.0, ignore_index: int = -100) -> Any:

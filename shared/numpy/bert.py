@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..checks import check_choice, check_features, check_positive, check_rate, check_segments, check_shape
+from ..frameworks.pretrained import read_bert
+from ..frameworks.weights import set_weights
 from ..masking import IGNORED, MASKED, RANDOM, check_mask_tokens, ordinary_ids
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding, TokenEmbedding
 from .encoder import Encoder
 from .feed_forward import LayerNorm, gelu, gelu_backward
 from .models import Dropout, Linear, Module, Parameter
-from ..pretrained import read_bert
-from ..weights import set_weights
 
 # %% ../../notebooks/13_bert/numpy.ipynb #implementation-2
 def mask_tokens(

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..checks import check_choice
-from ..dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder

@@ -13,14 +13,14 @@ from numpy import ndarray
 
 from ..checks import check_positive, check_shape
 from ..decoding import evaluation_mode
+from ..frameworks.pretrained import gpt2_weights, read_pretrained
+from ..frameworks.weights import set_weights
 from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
 from .feed_forward import LayerNorm, gelu_tanh
 from .models import Dropout, Module
-from ..pretrained import gpt2_weights, read_pretrained
-from ..weights import set_weights
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-2
 class _LayerCache:

@@ -7,6 +7,7 @@ __all__ = ['TiedProjection', 'Seq2SeqTransformer', 'greedy_decode', 'beam_search
 import numpy as np
 
 from ..checks import check_features, check_shape
+from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from shared.decoding import (
     check_beam,
     check_decoding,
@@ -16,7 +17,6 @@ from shared.decoding import (
     coding_tokens,
     evaluation_mode,
 )
-from ..genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding

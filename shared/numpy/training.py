@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
+from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from ..frameworks.weights import get_weights, set_weights
 from .models import Dropout, Module, ParameterTree
 from shared.training import (
-    Checkpoint,
     check_adam,
     check_batch,
     check_cross_entropy,
@@ -23,11 +24,8 @@ from shared.training import (
     check_schedule,
     check_train,
     rate_at,
-    read_checkpoint,
     training_mode,
-    write_checkpoint,
 )
-from ..weights import get_weights, set_weights
 
 # %% ../../notebooks/09_training/numpy.ipynb #implementation-3
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

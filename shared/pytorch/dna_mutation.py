@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_choice
-from ..dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder

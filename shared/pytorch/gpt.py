@@ -16,13 +16,13 @@ from torch.nn import functional as F
 
 from ..checks import check_positive
 from ..decoding import evaluation_mode
+from ..frameworks.pretrained import gpt2_weights, read_pretrained
+from ..frameworks.weights import set_weights
 from ..generation import check_append, check_cached_call, check_generate, check_gpt, check_logits, check_sampling
 from ..generation import draw, filler, in_form_of, residual_scale
-from ..pretrained import gpt2_weights, read_pretrained
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
 from .feed_forward import LayerNorm
-from ..weights import set_weights
 
 # %% ../../notebooks/14_gpt/pytorch.ipynb #implementation-2
 class _LayerCache:

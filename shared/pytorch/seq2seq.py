@@ -11,6 +11,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 
 from ..checks import check_features
+from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from shared.decoding import (
     check_beam,
     check_decoding,
@@ -20,7 +21,6 @@ from shared.decoding import (
     coding_tokens,
     evaluation_mode,
 )
-from ..genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding

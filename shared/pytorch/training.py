@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
 from shared.training import (
-    Checkpoint,
     check_adam,
     check_batch,
     check_cross_entropy,
@@ -25,11 +26,8 @@ from shared.training import (
     check_schedule,
     check_train,
     rate_at,
-    read_checkpoint,
     training_mode,
-    write_checkpoint,
 )
-from ..weights import as_numpy, assign, get_weights, set_weights, slots
 
 # %% ../../notebooks/09_training/pytorch.ipynb #implementation-5
 def cross_entropy(logits: Tensor, targets: Tensor, label_smoothing: float = 0.0, ignore_index: int = -100) -> Tensor:

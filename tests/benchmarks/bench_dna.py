@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shared.dna import AToG, CpGDeamination, Kimura80, _sample_pairs, sample_tokens, simulate
+from shared.data.dna import AToG, CpGDeamination, Kimura80, _sample_pairs, sample_tokens, simulate
 
 NUM_PAIRS, LENGTH, REPETITIONS = 32768, 64, 15
 SITES = NUM_PAIRS * LENGTH

@@ -28,7 +28,7 @@ from transformers.utils import logging
 import shared.keras.gpt as keras_gpt
 import shared.numpy.gpt as numpy_gpt
 import shared.pytorch.gpt as pytorch_gpt
-from shared.weights import get_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 
 VOCAB, POSITIONS = 512, 1024
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from shared.weights import as_numpy, get_weights, set_weights, slots
+from shared.frameworks.weights import as_numpy, get_weights, set_weights, slots
 
 
 class Row(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import safetensors.numpy
 
 from shared.checks import check_choice, check_entries
-from shared.weights import load_arrays, match
+from shared.frameworks.weights import load_arrays, match
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from ruff.__main__ import find_ruff_bin
 
-from shared.weights import get_weights
+from shared.frameworks.weights import get_weights
 
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 
