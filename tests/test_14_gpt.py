@@ -278,7 +278,7 @@ def test_keras_and_the_others_count_positions_over_real_tokens(track):
 @every_track
 def test_keras_and_the_others_keep_what_an_entry_of_the_cache_was_given(track, rng):
     cache = TRACKS[track].KVCache(2, 3, 4, 6, 5)
-    key, value = rng.normal(size=(2, 3, 4, 4, 5)).astype(as_numpy(cache.layers[0].keys).dtype)
+    key, value = rng.normal(size=(2, 3, 4, 4, 5)).astype("float64" if track == "numpy" else "float32")
     for start, stop in ((0, 3), (3, 4)):
         keys, values = cache.layers[1].append(*(tensor(track, each[:, :, start:stop]) for each in (key, value)))
         np.testing.assert_array_equal(as_numpy(keys), key[:, :, :stop])

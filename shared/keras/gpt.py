@@ -29,29 +29,27 @@ class _LayerCache:
 
     def __init__(self, shape: tuple[int, ...], dtype: str):
         self.shape = shape  # (batch, heads, max_length, head_dim)
-        self.keys, self.values = ops.zeros(shape, dtype), ops.zeros(shape, dtype)
+        self.room = ops.zeros((2, *shape), dtype)  # the keys, then the values
         self.length = 0
 
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
         """Remember (batch, heads, new, head_dim); return those of all positions so far, (batch, heads, length, head_dim)."""
         check_append(self.shape, tuple(key.shape), tuple(value.shape), self.length)
-        start = (0, 0, self.length, 0)
-        self.keys, self.values = ops.slice_update(self.keys, start, key), ops.slice_update(self.values, start, value)
+        self.room = ops.slice_update(self.room, (0, 0, 0, self.length, 0), ops.stack([key, value]))
         self.length += key.shape[2]
-        return self.keys[:, :, : self.length], self.values[:, :, : self.length]
+        return self.room[0, :, :, : self.length], self.room[1, :, :, : self.length]
 
 
 class _CompiledLayerCache:
     """The same inside of compiled code: the place of the one new position is a tensor, and the whole room is returned."""
 
-    def __init__(self, keys: Any, values: Any, place: Any):
-        self.keys, self.values, self.place = keys, values, place
+    def __init__(self, room: Any, place: Any):
+        self.room, self.place = room, place
 
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
         """Remember (batch, heads, 1, head_dim); return (batch, heads, max_length, head_dim), to be read through a mask."""
-        start = (0, 0, self.place, 0)
-        self.keys, self.values = ops.slice_update(self.keys, start, key), ops.slice_update(self.values, start, value)
-        return self.keys, self.values
+        self.room = ops.slice_update(self.room, (0, 0, 0, self.place, 0), ops.stack([key, value]))
+        return self.room[0], self.room[1]
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-4
 class KVCache:
@@ -90,8 +88,8 @@ class KVCache:
 class _CompiledCache:
     """What `KVCache` is inside of compiled code, for one new token in each row."""
 
-    def __init__(self, keys: list, values: list, place: Any):
-        self.layers = [_CompiledLayerCache(*pair, place) for pair in zip(keys, values)]
+    def __init__(self, rooms: list, place: Any):
+        self.layers = [_CompiledLayerCache(room, place) for room in rooms]
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-6
 class _Placed(keras.Model):
@@ -281,9 +279,8 @@ def _compiled(function: Callable) -> Callable:
 
         def call(weights: list, tokens: Any, *others: Any) -> tuple:
             rows = tokens.shape[0]
-            if (
-                rows not in made
-            ):  # one for each number of rows, kept here: to find it again, TensorFlow looks at every argument
+            # One for each number of rows, kept here: to find it again, TensorFlow looks at every argument.
+            if rows not in made:
                 made[rows] = graph.get_concrete_function(weights, tokens, *others)
             return made[rows](weights, tokens, *others)
 
@@ -297,12 +294,12 @@ def _compiled(function: Callable) -> Callable:
     return torch.no_grad()(function)
 
 
-def _step(model: GPTModel, weights: list, tokens: Any, mask: Any, place: Any, keys: list, values: list) -> tuple:
-    """The logits behind one token for each row, (batch, 1, vocab_size), and the keys and values with that token's."""
-    cache = _CompiledCache(keys, values, place)
+def _step(model: GPTModel, weights: list, tokens: Any, mask: Any, place: Any, rooms: list) -> tuple:
+    """The logits behind one token for each row, (batch, 1, vocab_size), and each block's room with that token in it."""
+    cache = _CompiledCache(rooms, place)
     with keras.StatelessScope(state_mapping=list(zip(model.variables, weights))):
         logits = keras.Model.__call__(model, tokens, mask=mask, cache=cache)  # without the checks of a KVCache
-    return logits, [layer.keys for layer in cache.layers], [layer.values for layer in cache.layers]
+    return logits, [layer.room for layer in cache.layers]
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-15d
 class _NextToken:
@@ -321,13 +318,11 @@ class _NextToken:
         check_append(layers[0].shape, (batch, heads, 1, head_dim), (batch, heads, 1, head_dim), self.cache.length)
         mask = np.zeros((batch, 1, 1, max_length), bool)  # False where nothing is cached yet
         mask[:, 0, 0, : real.shape[1]] = real
-        place = np.array(self.cache.length, np.int32)
-        arrays = [ops.convert_to_tensor(array) for array in (tokens[:, None].astype(np.int32), mask, place)]
-        keys, values = [layer.keys for layer in layers], [layer.values for layer in layers]
+        tokens, place = tokens[:, None].astype(np.int32), np.array(self.cache.length, np.int32)
         weights = [variable.value for variable in self.variables]
-        logits, keys, values = self.step(weights, *arrays, keys, values)
-        for i, layer in enumerate(layers):
-            layer.keys, layer.values = keys[i], values[i]
+        logits, rooms = self.step(weights, tokens, mask, place, [layer.room for layer in layers])
+        for layer, room in zip(layers, rooms):
+            layer.room = room
             layer.length += 1
         return as_numpy(logits)[:, 0]
 
