@@ -17,10 +17,11 @@ import inspect
 import numbers
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from beartype import BeartypeConf, BeartypeHintOverrides, beartype
+from beartype import BeartypeConf, FrozenDict, beartype
 from beartype.vale import Is
 from jaxtyping import Bool, Float, Integer, TypeCheckError, jaxtyped
 
@@ -29,22 +30,37 @@ __all__ = ["Any", "Bool", "Float", "Integer", "checked"]
 # NumPy's numbers are numbers too; True is not.
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]
 _NUMBERS = {int: Annotated[numbers.Integral, _NO_BOOLEAN], float: Annotated[numbers.Real, _NO_BOOLEAN]}
-_typechecker = beartype(conf=BeartypeConf(hint_overrides=BeartypeHintOverrides(_NUMBERS)))
+_typechecker = beartype(conf=BeartypeConf(hint_overrides=FrozenDict(_NUMBERS)))
+
+
+class _Calls(threading.local):
+    """Whether a checked function is running in this thread."""
+
+    inside = False
+
+
+_calls = _Calls()
 
 
 def checked(function: Callable) -> Callable:
-    """Check the annotated arguments of a function or method at every call whose sizes are known."""
+    """Check the annotated arguments of a function or method where a reader calls it, if the sizes are known.
+
+    A call from inside another checked function is not checked once more: its arguments come from the course's own code.
+    """
     signature = inspect.signature(function)
     contract = jaxtyped(typechecker=_typechecker)(function)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        if _sizes_are_open((*args, *kwargs.values())):
+        if _calls.inside or _sizes_are_open((*args, *kwargs.values())):
             return function(*args, **kwargs)
+        _calls.inside = True
         try:
             return contract(*args, **kwargs)
         except TypeCheckError as error:
             message = _in_a_line(function, signature, str(error), args, kwargs)
+        finally:
+            _calls.inside = False
         # A plain TypeError, which TensorFlow does not replace by one of its own; Keras would add all values to it.
         plain = TypeError(message)
         plain._keras_call_info_injected = True

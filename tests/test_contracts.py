@@ -1,5 +1,7 @@
 """A broken contract is told in one short line; a kept one is not noticed, under any framework."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import keras
 import numpy as np
 import pytest
@@ -137,3 +139,25 @@ def test_torch_compile_sees_no_checks():
 
     x = torch.ones(3)
     assert torch.equal(torch.compile(double, backend="eager", fullgraph=True)(x), 2 * x)
+
+
+@checked
+def outer(query: Float[ndarray, "*batch length_q head_dim"], call):
+    return call(query)
+
+
+def test_a_call_from_inside_a_checked_function_is_not_checked_again():
+    wrong = Q.astype(int)
+    with pytest.raises(TypeError, match="attend: query has shape"):
+        attend(wrong, K)
+    assert outer(Q, lambda query: attend(query.astype(int), K)).shape == (2, 4, 5, 7)
+    with pytest.raises(ZeroDivisionError):
+        outer(Q, lambda query: 1 / 0)
+    with pytest.raises(TypeError, match="attend: query has shape"):  # checked again, after the error as well
+        attend(wrong, K)
+
+
+def test_another_thread_is_checked_all_the_same():
+    with ThreadPoolExecutor() as pool:
+        elsewhere = outer(Q, lambda query: pool.submit(attend, query.astype(int), K).exception())
+    assert isinstance(elsewhere, TypeError)

@@ -240,7 +240,14 @@ def test_attention_has_the_parameters_of_the_course():
         "output",
     }
     assert all(nodes[name]["label"] == f"{name}\nkernel and bias" for name in ("query", "key", "value", "output"))
-    assert [tail for tail, head in edges if head == "attention"] == ["query_heads", "key_heads", "value_heads"]
+    for number in (0, 1):
+        assert {tail for tail, head in edges if head == f"head_{number}"} == {
+            "query_heads",
+            "key_heads",
+            "value_heads",
+            "mask",
+        }
+    assert [tail for tail, head in edges if head == "merge"] == ["head_0", "head_1"]
 
 
 def test_the_mask_comes_after_the_scores_and_before_the_softmax():

@@ -3,19 +3,12 @@
 import ast
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from shared.drawing.side_by_side import EXTRAS, GLOSSARY, TRACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir() and path.name[0] != ".")
-
-
-def headings(path: Path) -> list[str]:
-    """The `##` headings of a notebook, in order."""
-    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
-    return [line[3:].strip() for source in cells for line in source.splitlines() if line.startswith("## ")]
 
 
 def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
@@ -72,22 +65,6 @@ def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list
         if not told and list(reference) != list(found):
             told.append(f"{chapter}: the order is {', '.join(reference)} in numpy and {', '.join(found)} in {track}")
     return told
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_twins_have_the_same_headings(chapter):
-    found = {track: headings(ROOT / "notebooks" / chapter / f"{track}.ipynb") for track in TRACKS}
-    for track in ("pytorch", "keras"):
-        assert found[track] == found["numpy"], (
-            f"{chapter}: the headings of {track}.ipynb are {found[track]}, of numpy.ipynb {found['numpy']}"
-        )
-    assert found["numpy"] == ["The idea", "Implementation", "Try it", "Check it", "Pitfalls", "Next"]
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_compare_has_the_sections_of_every_comparison(chapter):
-    expected = ["The code, side by side", "A dictionary", "Parity", "Cost", "Key differences", "Exercises"]
-    assert headings(ROOT / "notebooks" / chapter / "compare.ipynb") == expected
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

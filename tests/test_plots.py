@@ -43,6 +43,13 @@ CALLS = {
         ALT,
         x_label="pass",
     ),
+    "lines": lambda: plots.lines([64, 128, 256], {"a": [1, 2, 4], "b": [3, 5, 9.5]}, "length (tokens)", "time (ms)"),
+    "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
+}
+DESCRIBED = {  # what a plot says of itself
+    "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
+    "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
+    "moved from (0, 1) to (0.50, 1.50).",
 }
 every_plot = pytest.mark.parametrize("name", CALLS)
 first_picture = functools.cache(lambda name: CALLS[name]())
@@ -56,10 +63,31 @@ def figures(monkeypatch):
 
 @every_plot
 def test_picture_has_alt_text_and_width(name):
-    data, metadata = first_picture(name)._repr_mimebundle_()
-    assert list(data) == ["image/png"]
-    assert metadata["image/png"]["alt"] == ALT
-    assert 300 < metadata["image/png"]["width"] <= 760
+    picture = first_picture(name)
+    assert repr(picture) == picture.alt
+    assert f'<img alt="{ALT}" width="{picture.width}"' in picture._repr_html_() or name in DESCRIBED
+    assert 300 < picture.width <= 760
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_plot_describes_itself(name):
+    assert first_picture(name).alt == DESCRIBED[name]
+
+
+def test_maps_and_bars_describe_themselves_when_no_text_is_given():
+    told = plots.attention_map(np.array([[0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]), "GA", "GAT", title="a map").alt
+    assert told == (
+        "Attention map, a map: 2 queries, 3 keys. Head 0, each query and the keys it attends to most: "
+        "G to A1; A to nothing."
+    )
+    bars = plots.bars({"forward": dict.fromkeys(FRAMEWORKS, 1.5)}, "time (ms)").alt
+    assert bars == "Bars of time (ms) for NumPy, PyTorch, Keras, in 1 groups: forward."
+    curves = plots.loss_curves({"NumPy": [3.0, 2.0, 1.0]}, {"optimum": 0.5}, y_label="loss").alt
+    assert curves == "Curves of loss against training step, for NumPy; optimum is a dashed line."
+    heat = plots.heatmap(np.eye(3)[:2], "feature", "token", value_label="weight").alt
+    assert heat == "Heat map of weight, 2 rows (token) by 3 columns (feature)."
+    images = plots.pictures({"a": np.eye(3)[:2], "b": np.eye(4)}).alt
+    assert images == "Images: a, 2 by 3 pixels; b, 4 by 4 pixels."
 
 
 @every_plot
@@ -92,6 +120,8 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("loss_curves", "training step", "cross-entropy (nats per site)"),
     ("heatmap", "feature", "position (token)"),
     ("bars", "pass", "time (ms)"),
+    ("lines", "length (tokens)", "time (ms)"),
+    ("word_vectors", "nature", "money"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):
     figure = CALLS[name]()
@@ -107,11 +137,11 @@ def test_attention_map_draws_each_head_as_given(figures, seed):
     panels, colour_bar = figure.axes[:3], figure.axes[3]
     for head, panel in enumerate(panels):
         np.testing.assert_array_equal(panel.images[0].get_array(), weights[head])
-        assert panel.images[0].get_clim() == (0, weights.max())  # one scale for all
+        assert panel.images[0].get_clim() == (0, 1)  # one scale for all maps
         assert panel.get_title() == f"head {head}"
     assert [label.get_text() for label in panels[0].get_xticklabels()] == ["10", "11", "12", "13", "14", "15"]
     assert [label.get_text() for label in panels[0].get_yticklabels()] == list("0123")
-    assert colour_bar.get_ylabel() == "attention weight"
+    assert colour_bar.get_ylabel() == "weight"
     assert figure.get_suptitle() == "heads"
 
 
@@ -211,9 +241,9 @@ def test_a_notebook_stores_the_alt_text():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = notebook.cells[0].outputs
-    assert output.metadata["image/png"]["alt"] == 'An "eye" & more.'
-    assert output.metadata["image/png"]["width"] > 300
-    assert output.data["text/plain"] == "<IPython.core.display.Image object>"
+    assert set(output.data) == {"text/html", "text/plain"}
+    assert '<img alt="An &quot;eye&quot; &amp; more." width=' in output.data["text/html"]
+    assert output.data["text/plain"] == 'An "eye" & more.'
 
 
 weights = random_weights(7, 2, 3, 4)
@@ -242,6 +272,8 @@ BAD = {
     "bar of NaN": (lambda: plots.bars({"a": {"x": np.nan}}, "ms", ALT), ValueError, r"values\['a'\]\['x'\] holds nan"),
     "bar of nothing, logarithmic": (lambda: plots.bars({"a": {"x": 0.0}}, "ms", ALT, log=True), ValueError, "'x' is 0: expected numbers above 0"),
     "bar of text": (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\] has dtype"),
+    "lines of nothing": (lambda: plots.lines([1, 2], {"a": [1, 0]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
+    "lines too short": (lambda: plots.lines([1, 2], {"a": [1]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
     "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
     "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
     "empty alt": (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt='  ': expected a sentence"),

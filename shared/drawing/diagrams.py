@@ -389,27 +389,31 @@ def scaled_dot_product_attention() -> Diagram:
 
 
 def multi_head_attention() -> Diagram:
-    """Draw multi-head attention with its four learned projections."""
-    nodes = {}
+    """Draw multi-head attention with its four learned projections, two heads side by side, and the mask."""
+    nodes, edges = {}, []
     for name, length in (("query", "length_q"), ("key", "length_k"), ("value", "length_k")):
-        nodes[f"{name}_input"] = ("data", f"{name} input\n(batch, {length}, d_model)")
+        nodes[f"{name}_input"] = ("data", f"{name} input\n({length}, d_model)")
         nodes[name] = ("parameters", f"{name}\nkernel and bias")
         nodes[f"{name}_heads"] = ("operation", "split into heads")
+        edges.append(f"{name}_input -> {name} -> {name}_heads")
+        edges += [f"{name}_heads -> head_{head}" for head in (0, 1)]
+    nodes["mask"] = ("data", "mask\nTrue = may attend")
+    for head in (0, 1):
+        nodes[f"head_{head}"] = ("operation", f"head {head}: attention")
+        edges += [f"mask -> head_{head}", f"head_{head} -> merge"]
     return _draw(
-        "Multi-head attention: three learned projections make query, key and value, each is split into heads, every head attends by itself, "
-        "the heads are merged again, and a fourth learned projection makes the output.",
+        "Multi-head attention: three learned projections make query, key and value, each is split into heads; here are two. "
+        "Each head attends by itself, with the same mask; the heads are merged again, and a fourth learned projection makes "
+        "the output.",
         nodes
         | {
-            "attention": (
-                "operation",
-                "scaled dot-product attention, every head by itself\n(batch, heads, length_q, head_dim)",
-            ),
-            "merge": ("operation", "merge the heads\n(batch, length_q, d_model)"),
+            "merge": ("operation", "merge the heads\n(length_q, d_model)"),
             "output": ("parameters", "output\nkernel and bias"),
-            "result": ("output", "result\n(batch, length_q, d_model)"),
+            "result": ("output", "result\n(length_q, d_model)"),
         },
-        [f"{name}_input -> {name} -> {name}_heads -> attention" for name in ("query", "key", "value")]
-        + ["attention -> merge -> output -> result"],
+        [*edges, "merge -> output -> result"],
+        ranksep="0.45",
+        nodesep="0.3",
     )
 
 

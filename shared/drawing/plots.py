@@ -3,13 +3,14 @@
 Every function returns a picture that a notebook shows and stores with its alt text. The style stays inside: nothing global changes.
 """
 
+import base64
+import html
 import io
 import itertools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import Image
 from matplotlib.figure import Figure
 
 from shared.checks import check_positive
@@ -35,15 +36,38 @@ _styled = plt.style.context(
 )
 
 
-def show(figure: Figure, alt: str) -> Image:
-    """Turn a matplotlib figure into a picture with alt text, and close the figure.
+class Picture:
+    """A drawn figure with a description that reaches the reader: the alt text of an image in HTML, and the text where there is none.
+
+    Attributes:
+        data: the bytes of a PNG.
+        alt: what the figure shows.
+        width: pixels on the page; the PNG has twice as many.
+    """
+
+    def __init__(self, data: bytes, alt: str):
+        self.data, self.alt = data, alt
+        self.width = int.from_bytes(data[16:20], "big") // 2  # the first field of a PNG's header
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_html_(self) -> str:
+        # JupyterLab, nbconvert and myst-nb each lose the alt text of an image/png; an <img> keeps it in all three.
+        data = base64.b64encode(self.data).decode()
+        alt = html.escape(self.alt)
+        return f'<img alt="{alt}" width="{self.width}" style="max-width:100%" src="data:image/png;base64,{data}">'
+
+
+def show(figure: Figure, alt: str) -> Picture:
+    """Turn a matplotlib figure into a picture with a description, and close the figure.
 
     Args:
         figure: any figure, from pyplot or not; it is drawn on white, at twice the pixels of its width on the page.
         alt: what the plot shows, in one or two sentences.
 
     Returns:
-        A PNG that a notebook shows when it is a cell's last line; the same figure gives the same bytes.
+        A picture that a notebook shows when it is a cell's last line; the same figure gives the same bytes.
 
     Raises:
         TypeError: if figure is not a figure, or alt is not text.
@@ -67,9 +91,7 @@ def show(figure: Figure, alt: str) -> Image:
         metadata={"Software": None},
     )
     plt.close(figure)  # a notebook would show a figure of pyplot's again at the end of the cell
-    png = file.getvalue()
-    width = int.from_bytes(png[16:20], "big")  # the first field of a PNG's header
-    return Image(data=png, format="png", width=width // 2, alt=alt)
+    return Picture(file.getvalue(), alt)
 
 
 def _numbers(name: str, values, *dimensions: int) -> np.ndarray:
@@ -104,16 +126,22 @@ def _colours(names: Sequence[str]) -> list[str]:
 
 @_styled
 def attention_map(
-    weights: np.ndarray, query_labels: Sequence[str], key_labels: Sequence[str], alt: str, title: str = ""
-) -> Image:
+    weights: np.ndarray,
+    query_labels: Sequence[str],
+    key_labels: Sequence[str],
+    alt: str | None = None,
+    title: str = "",
+    largest: float = 1.0,
+) -> Picture:
     """Draw attention weights: a row for each query, a column for each key, a panel for each head.
 
     Args:
         weights: (length_q, length_k) or (heads, length_q, length_k), from 0 to 1.
         query_labels: length_q tokens, or a text of as many letters.
         key_labels: length_k tokens, in the same way.
-        alt: what the plot shows, in one or two sentences.
+        alt: what the plot shows; None for a description made from the weights.
         title: a title above the panels.
+        largest: the weight that is drawn darkest, the same in every panel; 1 makes all maps comparable.
 
     Returns:
         The picture, with its alt text.
@@ -146,8 +174,13 @@ def attention_map(
         if head is None:
             panel.set_visible(False)
             continue
-        image = panel.imshow(heads[head], cmap="Blues", vmin=0, vmax=weights.max() or 1, aspect="auto")
+        image = panel.imshow(heads[head], cmap="Blues", vmin=0, vmax=largest, aspect="auto")
         panel.spines[:].set_visible(True)
+        if max(heads.shape[1:]) <= 24:  # lines between the cells, so that equal neighbors are not one block
+            panel.set_xticks(np.arange(0.5, heads.shape[2] - 1), minor=True)
+            panel.set_yticks(np.arange(0.5, heads.shape[1] - 1), minor=True)
+            panel.tick_params(which="minor", length=0)
+            panel.grid(which="minor", color="#c8d1da", linewidth=0.6)
         if len(heads) > 1:
             panel.set_title(f"head {head}")
         panel.tick_params(length=0, labelsize=9)
@@ -156,32 +189,100 @@ def attention_map(
             panel.tick_params(axis="x", labelrotation=90)
     # Room for about 7 labels an inch: of a long sequence every second or third token is named. The panels share their ticks.
     for axis, labels in ((figure.axes[0].xaxis, key_labels), (figure.axes[0].yaxis, query_labels)):
+        if (
+            len(set(labels)) < len(labels) <= 12 and max(map(len, labels)) == 1
+        ):  # equal letters, told apart by their place
+            labels = [f"{letter}{place}" for place, letter in enumerate(labels)]
         step = -(-len(labels) // int(7 * side))
         axis.set_ticks(range(0, len(labels), step), labels[::step])
     figure.supxlabel("key (token)", fontsize=10)
     figure.supylabel("query (token)", fontsize=10)
     figure.suptitle(title, fontsize=11)
-    figure.colorbar(image, ax=figure.axes, label="attention weight", shrink=0.9)
-    return show(figure, alt)
+    figure.colorbar(image, ax=figure.axes, label="weight", shrink=0.9)
+    return show(figure, _describe_attention(heads, query_labels, key_labels, title) if alt is None else alt)
+
+
+def _describe_attention(heads: np.ndarray, query_labels: list[str], key_labels: list[str], title: str) -> str:
+    """For each query the keys that get at least two thirds of its largest weight."""
+    sentences = [f"Attention map{f', {title}' if title else ''}: {len(query_labels)} queries, {len(key_labels)} keys."]
+    for number, head in enumerate(heads):
+        told = []
+        for label, row in zip(query_labels, head):
+            keys = [f"{key_labels[k]}{k}" for k in np.flatnonzero((row > 0) & (row >= row.max() * 2 / 3))]
+            told.append(f"{label} to {', '.join(keys) or 'nothing'}")
+        sentences.append(f"Head {number}, each query and the keys it attends to most: {'; '.join(told)}.")
+    return " ".join(sentences)
+
+
+@_styled
+def word_vectors(
+    tokens: Sequence[str],
+    before: np.ndarray,
+    after: np.ndarray,
+    moved: str,
+    axes: tuple[str, str] = ("nature", "money"),
+) -> Picture:
+    """Draw the vectors of some words as arrows in a plane, and where one word's vector moves.
+
+    Args:
+        tokens: the words.
+        before: (words, 2) vectors.
+        after: (words, 2) vectors, of which that of the moved word is drawn.
+        moved: the word that moves, one of tokens.
+        axes: what the two features are.
+    """
+    figure = Figure(figsize=(4.2, 3.9))
+    panel = figure.subplots()
+    limit = 1.2 * max(np.max(before), np.max(after))  # a square, so that two figures can be compared
+    arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.035}
+    index = list(tokens).index(moved)
+    for number, (token, (x, y)) in enumerate(zip(tokens, before)):
+        color = COLOURS["NumPy"] if number == index else "#57606a"
+        if x == y == 0:
+            panel.plot(0, 0, "o", color=color, clip_on=False, zorder=3)
+        else:
+            panel.quiver(0, 0, x, y, color=color, **arrow)
+        name = f"{token}, before" if number == index else token
+        place = (-4, -14) if x == y == 0 else (7, 7)
+        panel.annotate(name, (x, y), xytext=place, textcoords="offset points", color=color)
+    x, y = after[index]
+    panel.quiver(0, 0, x, y, color=COLOURS["PyTorch"], zorder=4, **arrow)
+    place = (8, -4) if x >= before[index][0] else (-4, 7)  # not over the dotted line
+    panel.annotate(f"{moved}, after", (x, y), xytext=place, textcoords="offset points", color=COLOURS["PyTorch"])
+    panel.annotate(
+        "",
+        (x, y),
+        before[index],
+        arrowprops={"arrowstyle": "->", "linestyle": ":", "color": INK, "shrinkA": 3, "shrinkB": 3},
+    )
+    panel.set(xlim=(-0.2, limit), ylim=(-0.2, limit), aspect="equal", xlabel=axes[0], ylabel=axes[1])
+    panel.grid(alpha=0.25)
+    places = ", ".join(f"{token} at ({a:g}, {b:g})" for token, (a, b) in zip(tokens, before))
+    a, b = before[index]
+    return show(
+        figure,
+        f"Arrows in the plane of {axes[0]} and {axes[1]}: {places}. After attention, {moved} has moved from "
+        f"({a:g}, {b:g}) to ({x:.2f}, {y:.2f}).",
+    )
 
 
 @_styled
 def loss_curves(
     curves: Mapping[str, np.ndarray],
     bounds: Mapping[str, float],
-    alt: str,
+    alt: str | None = None,
     title: str = "",
     window: int = 11,
     x_label: str = "training step",
     y_label: str = "cross-entropy (nats per site)",
     y_max: float | None = None,
-) -> Image:
+) -> Picture:
     """Draw the losses of training runs, lightly smoothed, and the bounds that no model, or no model of a kind, can pass.
 
     Args:
         curves: name: (steps,) losses; the first is drawn widest, so that curves that lie on one another are all seen.
         bounds: name: value, each a dashed line with its name at its end; may be empty.
-        alt: what the plot shows, in one or two sentences.
+        alt: what the plot shows; None for a description made from the data.
         title: a title above the plot.
         window: each point is the mean over this many steps around it; the legend says so. 1 draws the losses as they are.
         x_label, y_label: what is on the axes, with its unit.
@@ -238,20 +339,27 @@ def loss_curves(
     axes.locator_params(axis="x", integer=True)
     axes.margins(x=0.01)
     axes.legend(frameon=False, title=f"mean of {window} steps" if window > 1 else None)
-    return show(figure, alt)
+    described = f"Curves of {y_label} against {x_label}, for {', '.join(curves)}"
+    described += "".join(f"; {name} is a dashed line" for name in bounds) + "."
+    return show(figure, described if alt is None else alt)
 
 
 @_styled
 def heatmap(
-    matrix: np.ndarray, x_label: str, y_label: str, alt: str, title: str = "", value_label: str = "value"
-) -> Image:
+    matrix: np.ndarray,
+    x_label: str,
+    y_label: str,
+    alt: str | None = None,
+    title: str = "",
+    value_label: str = "value",
+) -> Picture:
     """Draw a matrix of numbers on a diverging scale with 0 in its middle: red above, blue below.
 
     Args:
         matrix: (rows, columns).
         x_label: what the columns are, with a unit.
         y_label: what the rows are, with a unit.
-        alt: what the plot shows, in one or two sentences.
+        alt: what the plot shows; None for a description made from the data.
         title: a title above the plot.
         value_label: what the numbers are, beside the colour bar.
 
@@ -272,24 +380,26 @@ def heatmap(
         axis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     figure.colorbar(image, label=value_label)
-    return show(figure, alt)
+    rows, columns = matrix.shape
+    described = f"Heat map of {value_label}, {rows} rows ({y_label}) by {columns} columns ({x_label})."
+    return show(figure, described if alt is None else alt)
 
 
 @_styled
 def bars(
     values: Mapping[str, Mapping[str, float]],
     y_label: str,
-    alt: str,
+    alt: str | None = None,
     title: str = "",
     x_label: str = "",
     log: bool = False,
-) -> Image:
+) -> Picture:
     """Draw groups of bars side by side, one bar for each name, such as the time of each framework.
 
     Args:
         values: group: name: number, with the same names in every group.
         y_label: what the numbers are, with their unit.
-        alt: what the plot shows, in one or two sentences.
+        alt: what the plot shows; None for a description without the numbers, which differ from run to run for times.
         title: a title above the plot.
         x_label: what the groups are; they are named below their bars.
         log: whether the axis is logarithmic, for numbers of very different size.
@@ -334,16 +444,57 @@ def bars(
     axes.set_title(title, pad=24)  # above the legend
     axes.margins(y=0.12)
     axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
-    return show(figure, alt)
+    groups = ", ".join(map(str, values))
+    described = f"Bars of {y_label} for {', '.join(names)}, in {len(values)} groups: {groups}."
+    return show(figure, described if alt is None else alt)
 
 
 @_styled
-def pictures(images: Mapping[str, np.ndarray], alt: str, title: str = "", columns: int = 4) -> Image:
+def lines(
+    x: Sequence[float], values: Mapping[str, Sequence[float]], x_label: str, y_label: str, title: str = ""
+) -> Picture:
+    """Draw positive numbers against x, a marked line for each name, on two logarithmic axes: a power law is a straight line.
+
+    Args:
+        x: where each number was measured, such as lengths.
+        values: name: a number for each x.
+        x_label, y_label: what is on the axes, with its unit.
+        title: a title above the plot.
+
+    Returns:
+        The picture; its description says what is drawn and not the numbers, which differ from run to run for times.
+
+    Raises:
+        TypeError: if values is not a dict of real numbers.
+        ValueError: if values is empty, or a line has not as many numbers as x, or a number is not finite and above 0.
+    """
+    _not_empty("values", values)
+    x = _numbers("x", x, 1)
+    figure = Figure(figsize=(6, 3.4))
+    axes = figure.subplots()
+    for (name, given), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
+        given = _numbers(f"values[{name!r}]", given, 1)
+        if len(given) != len(x) or min(*x, *given) <= 0:
+            raise ValueError(
+                f"values[{name!r}]: expected {len(x)} numbers above 0, one for each x, which are above 0 too"
+            )
+        axes.loglog(x, given, marker=marker, color=colour, label=name)
+        for end in (0, -1):
+            axes.annotate(f"{given[end]:.2g}", (x[end], given[end]), (0, 6), textcoords="offset points", ha="center")
+    axes.set_xticks(x, [f"{each:g}" for each in x])
+    axes.minorticks_off()
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
+    axes.legend(frameon=False)
+    return show(figure, f"Lines of {y_label} against {x_label} on logarithmic axes, for {', '.join(values)}.")
+
+
+@_styled
+def pictures(images: Mapping[str, np.ndarray], alt: str | None = None, title: str = "", columns: int = 4) -> Picture:
     """Draw pictures pixel by pixel, all at one scale, so that a larger array is a larger picture.
 
     Args:
         images: name: (height, width) greys, 0 is black and 1 is white, or (height, width, 3) red, green and blue; from 0 to 1.
-        alt: what the pictures show, in one or two sentences.
+        alt: what the pictures show; None for their names and sizes.
         title: a title above all of them.
         columns: pictures side by side before a new row begins.
 
@@ -391,11 +542,12 @@ def pictures(images: Mapping[str, np.ndarray], alt: str, title: str = "", column
     figure.text(0.5, 0, "width (pixels)", ha="center", va="top", fontsize=9)
     figure.text(0, 0.5, "height (pixels)", ha="right", va="center", rotation=90, fontsize=9)
     figure.text(0.5, 1, title, ha="center", va="bottom", fontsize=11)
-    return show(figure, alt)
+    sizes = [f"{name}, {len(image)} by {image.shape[1]} pixels" for name, image in images.items()]
+    return show(figure, f"Images: {'; '.join(sizes)}." if alt is None else alt)
 
 
 @_styled
-def text_lines(lines: Sequence[str], alt: str, marks: Sequence[str] | None = None) -> Image:
+def text_lines(lines: Sequence[str], alt: str, marks: Sequence[str] | None = None) -> Picture:
     """Draw lines of text, such as what a model has written: a picture, because another processor may round to another word.
 
     Args:

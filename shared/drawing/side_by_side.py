@@ -1,9 +1,12 @@
 """The three codes of a chapter beside one another, rendered from the exported modules, and the one glossary of their names."""
 
 import ast
+import html
 import importlib
 import inspect
+import re
 import subprocess
+import textwrap
 from types import ModuleType
 from typing import Any
 
@@ -36,7 +39,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "tokenization": ["pre_tokenize"],  # the libraries cut by themselves
             "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
             "einops": ["Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"],
-            "attention": ["scaled_dot_product_attention_backward"],
+            "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
             "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
         },
@@ -138,6 +141,154 @@ def columns(chapter: str, *names: str) -> HTML:
     return HTML(f'<div style="overflow-x:auto"><div style="{grid}">{"".join(cells)}</div></div>')
 
 
+# Colors of code: those of the reader's theme in JupyterLab and in nbconvert's pages, these of a light page elsewhere.
+_INK = {
+    "Keyword": ("keyword", "#008000"),
+    "Operator.Word": ("keyword", "#008000"),
+    "Name.Builtin": ("builtin", "#0057ae"),
+    "Literal.String": ("string", "#ba2121"),
+    "Literal.Number": ("number", "#666666"),
+    "Comment": ("comment", "#3f7e7e"),
+}
+_STEP = re.compile(r"^\s*# (\d+) (\S.*)$")
+
+
+def _colored(code: str) -> str:
+    """The code as HTML, with nothing but inline styles: a notebook that isn't trusted yet keeps no style sheet.
+
+    A line that is too long for its column goes on below, two letters further in than it began.
+    """
+    lines = []
+    for line in code.splitlines():
+        parts = []
+        for token, text in PythonLexer(stripnl=False, stripall=False).get_tokens(line):
+            name = str(token).removeprefix("Token.")
+            found = next((ink for kind, ink in _INK.items() if name.startswith(kind)), None)
+            text = html.escape(text.rstrip("\n"))
+            if not name.startswith("Literal"):  # where a line may break, beside at spaces
+                text = re.sub(r"(\()|(?=\.)", r"\1<wbr>", text)
+                if len(text) > 20:
+                    text = text.replace("_", "_<wbr>")
+            style = f"color:var(--jp-mirror-editor-{found[0]}-color,{found[1]})" if found else ""
+            parts.append(f'<span style="{style}">{text}</span>' if found and text.strip() else text)
+        hang = 0.6 * (len(line) - len(line.lstrip()) + 2)  # em: the width of a letter is 0.6 of its height
+        lines.append(
+            f'<span style="display:block;padding-left:{hang:.1f}em;text-indent:-{hang:.1f}em">{"".join(parts)}</span>'
+        )
+    return "".join(lines)
+
+
+def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str]]:
+    """The numbered steps of an exported function, or of the call of a class: pairs of (the words of one or more steps, their code).
+
+    The code of a step ends at the next step comment or at an empty line: what follows that is bookkeeping.
+    Several step comments directly above one another belong to the one call below them. Where this call is a function of the same
+    module that has just these steps, its own code is taken.
+
+    Raises:
+        ValueError: if the module has no such name, or the function no numbered steps, or their numbers are not 1, 2, 3, ...
+    """
+    found = getattr(module(track, chapter), name, None)
+    if found is None:
+        raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such name")
+    if inspect.isclass(found):
+        found = found.call if track == "keras" else found.forward
+    numbers, groups, ended = [], [], False
+    for line in inspect.getsource(inspect.unwrap(found)).splitlines():
+        step = _STEP.match(line)
+        if step:
+            numbers.append(int(step[1]))
+            if groups and not groups[-1][1]:
+                groups[-1][0].append(step[2])
+            else:
+                groups.append(([step[2]], []))
+        elif groups and line.strip() and not ended:
+            groups[-1][1].append(line)
+        ended = not line.strip() or (ended and not step)
+    if not numbers or numbers != list(range(1, len(numbers) + 1)):
+        raise ValueError(f"shared.{track}.{chapter}.{name} has the steps {numbers}: expected 1, 2, 3, ...")
+    steps = []
+    for words, lines in groups:
+        code = textwrap.dedent("\n".join(lines))
+        steps += _opened(track, chapter, words, code) or [(words, code)]
+    return steps
+
+
+def _opened(track: str, chapter: str, words: list[str], code: str) -> list[tuple[list[str], str]] | None:
+    """The steps of the function of the module that the code calls, if it is one call and takes the same steps."""
+    if len(words) == 1:
+        return None
+    [*statements] = ast.parse(code).body
+    value = getattr(statements[0], "value", None)
+    if len(statements) != 1 or not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return None
+    try:
+        inner = read_steps(track, chapter, value.func.id)
+    except ValueError:
+        return None
+    if [word for group, _ in inner for word in group] != words:
+        return None
+    inner[0] = (inner[0][0], f"# inside {value.func.id}\n{inner[0][1]}")
+    if isinstance(statements[0], ast.Assign):
+        inner[-1] = (inner[-1][0], f"{inner[-1][1]}\n# outside: {ast.unparse(statements[0].targets[0]).strip('()')}")
+    return inner
+
+
+def steps(chapter: str, name: str) -> HTML:
+    """Show the steps of a function, or of the call of a class: a row for each step, a column for each track.
+
+    A cell spans the steps that one call does.
+
+    Args:
+        chapter: the module's name, such as "attention".
+        name: a public name that the three tracks share.
+
+    Raises:
+        ValueError: if a track has no such name, or the steps are not the same in the three tracks.
+    """
+    columns = {track: read_steps(track, chapter, name) for track in TRACKS}
+    words = {track: [word for group, _ in found for word in group] for track, found in columns.items()}
+    for track in TRACKS:
+        if words[track] != words["numpy"]:
+            raise ValueError(f"{name} has the steps {words[track]} in {track}, and {words['numpy']} in numpy")
+    border = "border:1px solid #9aa1a9;padding:6px 8px;text-align:left;vertical-align:top"
+    # No ground and no ink of its own, so that it takes those of the page; and JupyterLab's stripes would cut tall cells.
+    ground = "background-color:transparent"
+    code_style = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace"
+    code_style += ";white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;text-align:left"
+    head = "".join(
+        f'<th scope="col" style="{border};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
+    )
+    rows = []
+    for number, word in enumerate(words["numpy"]):
+        cells = [f'<th scope="row" style="{border};font-weight:400"><b>{number + 1}</b> {html.escape(word)}</th>']
+        for track in TRACKS:
+            start = 0
+            for group, code in columns[track]:
+                if start == number:
+                    pre = f'<pre style="{code_style}">{_colored(code)}</pre>'
+                    cells.append(f'<td rowspan="{len(group)}" style="{border}">{pre}</td>')
+                start += len(group)
+        rows.append(f'<tr style="{ground}">{"".join(cells)}</tr>')
+    widths = "".join(f'<col style="width:{width}%">' for width in (10, 30, 30, 30))
+    table = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45 sans-serif;{ground}"
+    label = f"The steps of {name} in NumPy, PyTorch and Keras"
+    return HTML(
+        f'<table aria-label="{label}" style="{table}"><colgroup>{widths}</colgroup>'
+        f'<thead><tr style="{ground}">{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+
+
+def _lines(code: str) -> int:
+    """Lines of code without comments; a signature, whatever it says of its arguments, is one line."""
+    extra = sum(
+        node.body[0].lineno - node.lineno - 1
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.FunctionDef) and node.body[0].lineno > node.lineno
+    )
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in code.splitlines()) - extra
+
+
 def cost(chapter: str, models: dict[str, dict[str, Any]]) -> pd.DataFrame:
     """What each class costs: parameters of an instance, and lines of code without docstrings, comments and blank lines.
 
@@ -153,9 +304,6 @@ def cost(chapter: str, models: dict[str, dict[str, Any]]) -> pd.DataFrame:
         counts = {track: sum(array.size for array in get_weights(model).values()) for track, model in instances.items()}
         if len(set(counts.values())) != 1:
             raise AssertionError(f"{name} has different numbers of parameters: {counts}")
-        code = {title: source(track, chapter, name).splitlines() for track, title in TRACKS.items()}
-        lines = {
-            f"lines, {title}": sum(not line.strip().startswith("#") for line in text) for title, text in code.items()
-        }
+        lines = {f"lines, {title}": _lines(source(track, chapter, name)) for track, title in TRACKS.items()}
         rows[name] = {"parameters": next(iter(counts.values())), **lines}
     return pd.DataFrame(rows).T

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from shared.evidence import short
 from shared.frameworks.weights import as_numpy, get_weights, set_weights, slots
 
 
@@ -58,11 +59,45 @@ class Report:
             frame[against] = pd.Series(kept).reindex(frame.index).fillna("")
         return frame.rename_axis("difference of")
 
+    def folded(self) -> "Folded":
+        """One line with the largest difference from each thing compared against; the table itself is folded below it."""
+        return Folded(self)
+
     def _repr_html_(self) -> str:
         return self.table.to_html()
 
     def __repr__(self) -> str:
         return self.table.to_string()
+
+
+class Folded:
+    """A report as one line: how many arrays were compared, what was measured, and what is allowed."""
+
+    def __init__(self, report: Report):
+        self.report = report
+        names = {row.name for row in report.rows}
+        parts = []
+        for against, tolerance in report.tolerances.items():
+            worst = max((row.max_difference for row in report.rows if row.against == against), default=0.0)
+            parts.append(f"{against}: measured {short(worst)}, must be below {short(tolerance)}")
+        self.line = f"{len(names)} arrays compared; largest relative difference from " + "; from ".join(parts)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each array, its largest difference from each thing compared against."""
+        frame = pd.DataFrame({"shape": {row.name: str(row.shape) for row in self.report.rows}})
+        for against in self.report.tolerances:
+            found = {
+                row.name: f"measured {short(row.max_difference)}" for row in self.report.rows if row.against == against
+            }
+            frame[against] = pd.Series(found).reindex(frame.index).fillna("")
+        return frame.rename_axis("difference of")
+
+    def _repr_html_(self) -> str:
+        return f"<details><summary>{self.line}</summary>{self.table.to_html()}</details>"
+
+    def __repr__(self) -> str:
+        return self.line
 
 
 def difference(name: str, against: str, value: Any, reference: Any, tolerance: float) -> Row:

@@ -6,96 +6,66 @@ __all__ = ['causal_mask', 'padding_mask', 'scaled_dot_product_attention', 'Multi
 # %% ../../notebooks/06_attention/keras.ipynb #title-3
 import math
 from collections.abc import Callable
-from typing import Any
 
 import keras
 from keras import ops
 
-from shared.checks import (
-    check_callable,
-    check_heads,
-    check_mask,
-    check_multi_head,
-    check_positive,
-    check_query_key_value,
-    check_rate,
-    check_token_batch,
-)
+from ..contracts import Any, Bool, Float, Integer, checked
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-3
-def causal_mask(length_q: int, length_k: int | None = None) -> Any:
+@checked
+def causal_mask(
+    length_q: int, length_k: int | None = None
+) -> Bool[Any, "length_q length_k"]:
     """Let each query attend to its own position and to those before it.
 
-    Args:
-        length_q: number of queries, the last length_q of length_k positions.
-        length_k: number of keys; None for as many as queries.
-
-    Returns:
-        (length_q, length_k) booleans: query i sees the keys up to i + length_k - length_q.
-
-    Raises:
-        TypeError, ValueError: if a length is not a positive whole number, or there are fewer keys than queries.
-
+    The queries are the last length_q of length_k positions.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     length_k = length_q if length_k is None else length_k
-    check_positive(length_q=length_q, length_k=length_k)
-    if length_k < length_q:
-        raise ValueError(f"length_k={length_k}: expected at least length_q={length_q}")
+    if not 1 <= length_q <= length_k:
+        raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     return ops.tril(ops.ones((length_q, length_k), dtype="bool"), k=length_k - length_q)
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-5
-def padding_mask(tokens: Any, pad_id: int = 0) -> Any:
-    """Let every query attend to the real tokens, and to no padding.
-
-    Args:
-        tokens: (batch, length) token ids.
-        pad_id: the id of padding.
-
-    Returns:
-        (batch, 1, 1, length) booleans, True at real tokens; the axes of 1 stand for all heads and all queries.
-
-    Raises:
-        TypeError: if tokens or pad_id are not whole numbers.
-        ValueError: if tokens do not have two axes.
-    """
-    check_token_batch(tokens, pad_id)
-    return ops.expand_dims(ops.not_equal(tokens, pad_id), axis=(1, 2))  # (batch, 1, 1, length)
+@checked
+def padding_mask(
+    tokens: Integer[Any, "batch length"], pad_id: int = 0
+) -> Bool[Any, "batch 1 1 length"]:
+    """Let every query attend to the real tokens, and to no padding."""
+    return ops.expand_dims(ops.not_equal(tokens, pad_id), axis=(1, 2))
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-7
+@checked
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, mask: Any = None, dropout: Callable[[Any], Any] | None = None
-) -> tuple[Any, Any]:
-    """Average the values, for each query, with weights that say how well the keys match it.
+    query: Float[Any, "*batch length_q head_dim"],
+    key: Float[Any, "*batch length_k head_dim"],
+    value: Float[Any, "*batch length_k value_dim"],
+    mask: Bool[Any, "*#batch #length_q #length_k"] | None = None,
+    dropout: Callable | None = None,
+) -> tuple[
+    Float[Any, "*batch length_q value_dim"], Float[Any, "*batch length_q length_k"]
+]:
+    """Average the values, weighted by how well each key matches the query.
 
-    Args:
-        query: (..., length_q, head_dim), any leading axes, the same for all three.
-        key: (..., length_k, head_dim).
-        value: (..., length_k, any).
-        mask: booleans that broadcast to (..., length_q, length_k), True where a query may attend to a key; None for everywhere.
-        dropout: what is applied to the weights before they meet the values; None for nothing.
-
-    Returns:
-        the output, (..., length_q, any), and the weights before dropout, (..., length_q, length_k). A query that may attend to nothing gets zeros in both.
-
-    Raises:
-        TypeError: if an array is not of floating-point numbers, the mask not of booleans, or dropout cannot be called.
-        ValueError: if the shapes do not fit together.
-
-    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
+    The mask is True where a query may attend to a key. A query that may attend to
+    nothing gets zeros. The weights are returned as they were before dropout.
+    Source: Vaswani et al. 2017, equation 1.
     """
-    check_query_key_value(query, key, value)
-    check_mask(mask, *query.shape[:-1], key.shape[-2])
-    if dropout is not None:
-        check_callable(dropout=dropout)
-    scores = ops.matmul(query, ops.swapaxes(key, -1, -2)) / math.sqrt(query.shape[-1])  # (..., length_q, length_k)
+    # 1 score every query against every key
+    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
+    scores = scores / math.sqrt(query.shape[-1])
+    # 2 hide what may not be seen
     if mask is not None:
         scores = ops.where(mask, scores, -math.inf)
+    # 3 turn scores into weights
     weights = ops.softmax(scores, axis=-1)
-    if mask is not None:
-        weights = ops.where(mask, weights, 0.0)  # a fully masked row is NaN otherwise
-    dropped = weights if dropout is None else dropout(weights)
-    return ops.matmul(dropped, value), weights
+    if mask is not None:  # a row where all is hidden is NaN
+        weights = ops.where(mask, weights, 0.0)
+    # 4 average the values
+    kept = weights if dropout is None else dropout(weights)
+    output = ops.matmul(kept, value)
+    return output, weights
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-9
 class _ExplicitMasks(keras.layers.Layer):
@@ -104,43 +74,85 @@ class _ExplicitMasks(keras.layers.Layer):
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
         """None: no mask travels on with the output."""
 
+    def refuse_implicit_masks(self, *tensors: Any) -> None:
+        """ValueError if a tensor carries a mask, as from Embedding(mask_zero=True)."""
+        if any(getattr(tensor, "_keras_mask", None) is not None for tensor in tensors):
+            raise ValueError(
+                "an input carries an implicit Keras mask, as from mask_zero=True; "
+                "give the call a mask instead"
+            )
+
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-11
 @keras.saving.register_keras_serializable(package="three_ways")
 class MultiHeadAttention(_ExplicitMasks):
-    """Attention by several heads at once, each with its own projections of query, key and value.
-
-    Args:
-        d_model: features of the inputs and of the output.
-        num_heads: heads, which share the features evenly.
-        dropout: probability with which an attention weight is dropped in training.
-
-    Raises:
-        TypeError, ValueError: if num_heads does not divide d_model, or dropout is not in [0, 1).
+    """Several attentions side by side, each with its own projections.
 
     Source: Vaswani et al. 2017, section 3.2.2, with biases.
     """
 
-    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, **kwargs: Any):
-        check_heads(d_model, num_heads)
-        check_rate(dropout=dropout)
+    @checked
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, **kwargs):
+        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+            raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__(**kwargs)
         self.d_model, self.num_heads, self.dropout = d_model, num_heads, dropout
         self.attention = keras.layers.MultiHeadAttention(
-            num_heads, key_dim=d_model // num_heads, dropout=dropout, dtype=self.dtype_policy
+            num_heads,
+            key_dim=d_model // num_heads,
+            dropout=dropout,
+            dtype=self.dtype_policy,
         )
 
-    def build(self, query_shape: tuple, key_shape: tuple | None = None, value_shape: tuple | None = None) -> None:
+    def build(
+        self,
+        query_shape: tuple,
+        key_shape: tuple | None = None,
+        value_shape: tuple | None = None,
+    ) -> None:
         """Make the weights, whose shapes depend on d_model alone."""
         self.attention.build((None, None, self.d_model), (None, None, self.d_model))
 
-    def call(self, query: Any, key: Any, value: Any, mask: Any = None, return_weights: bool = False) -> Any:
-        """Attend: (batch, length_q, d_model), and with return_weights also (batch, heads, length_q, length_k)."""
-        check_multi_head(query, key, value, mask, self.d_model, self.num_heads)
-        mask = None if mask is None else mask[(None,) * (4 - len(mask.shape))]  # (batch, heads, length_q, length_k)
-        # The library wants value before key.
-        output, weights = self.attention(query, value, key, attention_mask=mask, return_attention_scores=True)
+    @checked
+    def call(
+        self,
+        query: Float[Any, "batch length_q {self.d_model}"],
+        key: Float[Any, "batch length_k {self.d_model}"],
+        value: Float[Any, "batch length_k {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length_q #length_k"]
+        | Bool[Any, "#length_q #length_k"]
+        | None = None,
+        return_weights: bool = False,
+    ):
+        """The output, shaped as query; with return_weights also the weights."""
+        self.refuse_implicit_masks(query, key, value)
+        if mask is not None and len(mask.shape) == 2:
+            mask = mask[None, None]  # (1, 1, length_q, length_k)
+
+        # 1 project the inputs
+        # 2 split into heads
+        # 3 score every query against every key
+        # 4 hide what may not be seen
+        # 5 turn scores into weights
+        # 6 average the values
+        # 7 merge the heads and mix them
+        # value before key; ask for the weights,
+        # or a query that sees nothing isn't zero
+        output, weights = self.attention(
+            query,
+            value,
+            key,
+            attention_mask=mask,
+            return_attention_scores=True,
+        )
+
         return (output, weights) if return_weights else output
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict:
         """The arguments that make a layer like this one."""
-        return super().get_config() | {"d_model": self.d_model, "num_heads": self.num_heads, "dropout": self.dropout}
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "dropout": self.dropout,
+        }

@@ -12,8 +12,8 @@ from numpy import ndarray
 from ..checks import check_cache, check_decoder, check_mask, check_positive, check_vectors
 from shared.numpy.attention import (
     MultiHeadAttention,
-    _merge_heads,
-    _split_heads,
+    merge_heads,
+    split_heads,
     causal_mask,
     scaled_dot_product_attention,
 )
@@ -40,7 +40,7 @@ class CausalSelfAttention(MultiHeadAttention):
         check_vectors(self.d_model, x=x)
         check_cache(cache)
         # Three products: a single one would need copies of the three kernels, side by side.
-        query, key, value = (_split_heads(layer(x), self.num_heads) for layer in (self.query, self.key, self.value))
+        query, key, value = (split_heads(layer(x), self.num_heads) for layer in (self.query, self.key, self.value))
         self.cached = cache is not None
         if self.cached:
             key, value = cache.append(key, value)  # (batch, heads, cached + length, head_dim) each
@@ -50,8 +50,8 @@ class CausalSelfAttention(MultiHeadAttention):
             causal = causal_mask(length_q, length_k)
             mask = causal if mask is None else mask & causal
         attended, weights = scaled_dot_product_attention(query, key, value, mask, self.dropout)
-        self.heads_and_weights = (query, key, value, weights)
-        return self.output(_merge_heads(attended))  # (batch, length, d_model)
+        self.saved = (query, key, value, weights)
+        return self.output(merge_heads(attended))  # (batch, length, d_model)
 
     def backward(self, grad_output: ndarray) -> ndarray:
         """Add up the gradients of all parameters; return that of x, (batch, length, d_model)."""
@@ -140,7 +140,7 @@ class DecoderBlock(Module):
         x = self.self_attention_residual(x, lambda h: self.self_attention(h, self_mask))
         x = self.cross_attention_residual(x, lambda h: self.cross_attention(h, memory, memory, memory_mask))
         x = self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model), as every x before
-        return (x, self.cross_attention.heads_and_weights[-1]) if return_weights else x
+        return (x, self.cross_attention.saved[-1]) if return_weights else x
 
     def backward(self, grad_output: ndarray) -> tuple[ndarray, ndarray]:
         """Add up the gradients of all parameters; return those of x and of memory."""

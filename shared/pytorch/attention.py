@@ -12,131 +12,121 @@ from einops import einsum, rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from shared.checks import (
-    check_callable,
-    check_heads,
-    check_mask,
-    check_multi_head,
-    check_positive,
-    check_query_key_value,
-    check_rate,
-    check_token_batch,
-)
+from ..contracts import Bool, Float, Integer, checked
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-3
-def causal_mask(length_q: int, length_k: int | None = None) -> Tensor:
+@checked
+def causal_mask(
+    length_q: int, length_k: int | None = None
+) -> Bool[Tensor, "length_q length_k"]:
     """Let each query attend to its own position and to those before it.
 
-    Args:
-        length_q: number of queries, the last length_q of length_k positions.
-        length_k: number of keys; None for as many as queries.
-
-    Returns:
-        (length_q, length_k) booleans: query i sees the keys up to i + length_k - length_q.
-
-    Raises:
-        TypeError, ValueError: if a length is not a positive whole number, or there are fewer keys than queries.
-
+    The queries are the last length_q of length_k positions.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     length_k = length_q if length_k is None else length_k
-    check_positive(length_q=length_q, length_k=length_k)
-    if length_k < length_q:
-        raise ValueError(f"length_k={length_k}: expected at least length_q={length_q}")
+    if not 1 <= length_q <= length_k:
+        raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     return torch.ones(length_q, length_k, dtype=torch.bool).tril(length_k - length_q)
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-5
-def padding_mask(tokens: Tensor, pad_id: int = 0) -> Tensor:
-    """Let every query attend to the real tokens, and to no padding.
-
-    Args:
-        tokens: (batch, length) token ids.
-        pad_id: the id of padding.
-
-    Returns:
-        (batch, 1, 1, length) booleans, True at real tokens; the axes of 1 stand for all heads and all queries.
-
-    Raises:
-        TypeError: if tokens or pad_id are not whole numbers.
-        ValueError: if tokens do not have two axes.
-    """
-    check_token_batch(tokens, pad_id)
+@checked
+def padding_mask(
+    tokens: Integer[Tensor, "batch length"], pad_id: int = 0
+) -> Bool[Tensor, "batch 1 1 length"]:
+    """Let every query attend to the real tokens, and to no padding."""
     return rearrange(tokens != pad_id, "batch length -> batch 1 1 length")
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-7
+@checked
 def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None = None,
-    dropout: Callable[[Tensor], Tensor] | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Average the values, for each query, with weights that say how well the keys match it.
+    query: Float[Tensor, "*batch length_q head_dim"],
+    key: Float[Tensor, "*batch length_k head_dim"],
+    value: Float[Tensor, "*batch length_k value_dim"],
+    mask: Bool[Tensor, "*#batch #length_q #length_k"] | None = None,
+    dropout: Callable | None = None,
+) -> tuple[
+    Float[Tensor, "*batch length_q value_dim"],
+    Float[Tensor, "*batch length_q length_k"],
+]:
+    """Average the values, weighted by how well each key matches the query.
 
-    Args:
-        query: (..., length_q, head_dim), any leading axes, the same for all three.
-        key: (..., length_k, head_dim).
-        value: (..., length_k, any).
-        mask: booleans that broadcast to (..., length_q, length_k), True where a query may attend to a key; None for everywhere.
-        dropout: what is applied to the weights before they meet the values; None for nothing.
-
-    Returns:
-        the output, (..., length_q, any), and the weights before dropout, (..., length_q, length_k). A query that may attend to nothing gets zeros in both.
-
-    Raises:
-        TypeError: if an array is not of floating-point numbers, the mask not of booleans, or dropout cannot be called.
-        ValueError: if the shapes do not fit together.
-
-    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
+    The mask is True where a query may attend to a key. A query that may attend to
+    nothing gets zeros. The weights are returned as they were before dropout.
+    Source: Vaswani et al. 2017, equation 1.
     """
-    check_query_key_value(query, key, value)
-    check_mask(mask, *query.shape[:-1], key.shape[-2])
-    if dropout is not None:
-        check_callable(dropout=dropout)
-    scores = einsum(query, key, "... q d, ... k d -> ... q k") / math.sqrt(query.shape[-1])
+    # 1 score every query against every key
+    scores = einsum(query, key, "... q d, ... k d -> ... q k")
+    scores = scores / math.sqrt(query.shape[-1])
+    # 2 hide what may not be seen
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
-    weights = scores.softmax(dim=-1)  # (..., length_q, length_k)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0)  # a fully masked row is NaN otherwise
-    dropped = weights if dropout is None else dropout(weights)
-    return einsum(dropped, value, "... q k, ... k d -> ... q d"), weights
+    # 3 turn scores into weights
+    weights = scores.softmax(dim=-1)
+    if mask is not None:  # a row where all is hidden is NaN
+        weights = weights.masked_fill(~mask, 0)
+    # 4 average the values
+    kept = weights if dropout is None else dropout(weights)
+    output = einsum(kept, value, "... q k, ... k d -> ... q d")
+    return output, weights
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-10
 class MultiHeadAttention(nn.Module):
-    """Attention by several heads at once, each with its own projections of query, key and value.
-
-    Args:
-        d_model: features of the inputs and of the output.
-        num_heads: heads, which share the features evenly.
-        dropout: probability with which an attention weight is dropped in training.
-
-    Raises:
-        TypeError, ValueError: if num_heads does not divide d_model, or dropout is not in [0, 1).
+    """Several attentions side by side, each with its own projections.
 
     Source: Vaswani et al. 2017, section 3.2.2, with biases.
     """
 
+    @checked
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0):
-        check_heads(d_model, num_heads)
-        check_rate(dropout=dropout)
+        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+            raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
-        self.query, self.key, self.value, self.output = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.query = nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, d_model)
+        self.value = nn.Linear(d_model, d_model)
+        self.output = nn.Linear(d_model, d_model)
         self.dropout = nn.Dropout(dropout)
 
+    @checked
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, return_weights: bool = False
+        self,
+        query: Float[Tensor, "batch length_q {self.d_model}"],
+        key: Float[Tensor, "batch length_k {self.d_model}"],
+        value: Float[Tensor, "batch length_k {self.d_model}"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length_q #length_k"]
+        | Bool[Tensor, "#length_q #length_k"]
+        | None = None,
+        return_weights: bool = False,
     ):
-        """Attend: (batch, length_q, d_model), and with return_weights also (batch, heads, length_q, length_k)."""
-        check_multi_head(query, key, value, mask, self.d_model, self.num_heads)
-        projections = (self.query(query), self.key(key), self.value(value))  # (batch, length, d_model) each
-        q, k, v = (rearrange(x, "b n (h d) -> b h n d", h=self.num_heads) for x in projections)
-        if return_weights:
+        """The output, shaped as query; with return_weights also the weights."""
+        heads = self.num_heads
+
+        # 1 project the inputs
+        q = self.query(query)
+        k = self.key(key)
+        v = self.value(value)
+        # 2 split into heads
+        split = "b n (h d) -> b h n d"
+        q = rearrange(q, split, h=heads)
+        k = rearrange(k, split, h=heads)
+        v = rearrange(v, split, h=heads)
+
+        if return_weights:  # the fused form never has them
             attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
-        else:
-            mask = None if mask is None else mask[(None,) * (4 - mask.ndim)]  # PyTorch's wants at least two axes
-            dropout_p = self.dropout.p if self.training else 0.0  # this function knows no evaluation mode
-            attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_p)
-        output = self.output(rearrange(attended, "b h n d -> b n (h d)"))
-        return (output, weights) if return_weights else output
+            return self.output(rearrange(attended, "b h n d -> b n (h d)")), weights
+        dropout_p = self.dropout.p if self.training else 0.0
+
+        # 3 score every query against every key
+        # 4 hide what may not be seen
+        # 5 turn scores into weights
+        # 6 average the values
+        attended = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout_p
+        )
+        # 7 merge the heads and mix them
+        merged = rearrange(attended, "b h n d -> b n (h d)")
+        return self.output(merged)

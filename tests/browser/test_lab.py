@@ -104,3 +104,23 @@ def test_a_change_is_noticed(page, lab):
     page.keyboard.press("Alt+w")
     page.wait_for_selector(".jp-Dialog", timeout=10_000)
     page.locator(".jp-Dialog button", has_text="Discard").click()
+
+
+def test_figures_are_described_to_a_screen_reader(page, lab):
+    """What Chromium hands to assistive technology, while a reader scrolls through the notebook."""
+    heard = set()
+    tree = page.context.new_cdp_session(page)
+    for name in ("06_attention/numpy", "06_attention/compare"):
+        page.goto(f"{lab}/lab/tree/notebooks/{name}.ipynb?reset")
+        wait_for_kernel(page)
+        for _ in range(40):
+            for node in tree.send("Accessibility.getFullAXTree")["nodes"]:
+                if node.get("role", {}).get("value") in ("image", "img", "table"):
+                    heard.add(node.get("name", {}).get("value", ""))
+            page.mouse.move(500, 500)
+            page.mouse.wheel(0, 700)
+            page.wait_for_timeout(100)
+    assert any(text.startswith("Arrows in the plane of nature and money: the at (0, 0)") for text in heard)
+    assert any(text.startswith("Multi-head attention: ") for text in heard)
+    assert any(text.startswith("Attention map, self-attention, padding masked: ") for text in heard)
+    assert "The steps of MultiHeadAttention in NumPy, PyTorch and Keras" in heard

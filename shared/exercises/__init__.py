@@ -1,0 +1,230 @@
+"""Exercises that answer: `check("06.2", my_function)`, `hint("06.2")`, `solution("06.2")`, `progress()`.
+
+A chapter's module holds its exercises. Each has a right answer, some plausible wrong ones, and hints. The answer of a reader is
+compared with the right one on random inputs; if it is wrong in the way of one of the wrong ones, the message says which.
+"""
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# The module of each chapter; those of chapters that have no exercises to check yet are missing.
+MODULES = {
+    "01": "autograd",
+    "02": "models",
+    "03": "einops",
+    "04": "tokenization",
+    "05": "embeddings",
+    "06": "attention",
+    "07": "feed_forward",
+    "08": "encoder",
+    "09": "training",
+    "10": "dna_mutation",
+    "11": "decoder",
+    "12": "seq2seq",
+    "13": "bert",
+    "14": "gpt",
+}
+DONE = Path(__file__).resolve().parents[2] / ".progress.json"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Args:
+        right: the right answer, a function (for code) or a value (for predictions).
+        inputs: draws the arguments of one trial from a generator; code only.
+        mistakes: sentence -> the wrong answer that it names, a function or a value.
+        hints: up to three.
+        shape: what the result is, such as "(length_q, value_dim)", for the message about a wrong shape.
+        praise: what to say when it is right.
+        trials: how many random inputs are tried.
+        track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
+    """
+
+    right: Any
+    hints: Sequence[str]
+    mistakes: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Callable[[np.random.Generator], tuple] | None = None
+    shape: str = ""
+    praise: str = ""
+    trials: int = 6
+    track: str = "numpy"
+
+
+def _of_chapter(chapter: str) -> dict[str, Exercise]:
+    """The exercises of a chapter, by their names; none if it has no module."""
+    module = f"shared.exercises.{MODULES.get(chapter, '-')}"
+    return importlib.import_module(module).EXERCISES if importlib.util.find_spec(module) else {}
+
+
+def names() -> list[str]:
+    """Every exercise that has a check."""
+    return [name for chapter in MODULES for name in _of_chapter(chapter)]
+
+
+def _find(name: str) -> Exercise:
+    exercises = _of_chapter(name.partition(".")[0])
+    if name not in exercises:
+        raise ValueError(f"there is no exercise {name!r} to check; there are {', '.join(exercises or names())}")
+    return exercises[name]
+
+
+def check(name: str, answer: Any, track: str | None = None) -> None:
+    """Say whether an answer is right; if it is not, say what is wrong with it.
+
+    Args:
+        name: the number of the exercise, such as "06.2".
+        answer: your function, or your prediction.
+        track: whose arrays your function takes, "numpy", "pytorch" or "keras"; those of the exercise's own notebook by default.
+    """
+    verdict, message = judge(name, answer, track)
+    if verdict == "right":
+        _remember(name)
+    print(f"{name}: {message}")
+
+
+def _array_of(track: str) -> Callable[[np.ndarray], Any]:
+    """What makes an array of a track from one of NumPy."""
+    if track == "pytorch":
+        return importlib.import_module("torch").tensor
+    if track == "keras":
+        return importlib.import_module("keras").ops.convert_to_tensor
+    if track == "numpy":
+        return np.array
+    raise ValueError(f"track={track!r}: expected numpy, pytorch or keras")
+
+
+def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
+    """The verdict ("right", "wrong" or "not done") and what to tell."""
+    exercise = _find(name)
+    array = _array_of(track or exercise.track)
+    todo = ("not done", f'not done yet. hint("{name}") gives a hint.')
+    if answer is None or answer is ...:
+        return todo
+    right = ("right", f"right. {exercise.praise}".strip())
+    if exercise.inputs is None:
+        if np.asarray(answer).dtype.kind not in "biuf" or np.ndim(answer) != np.ndim(exercise.right):
+            return "wrong", f"expected {_kind(exercise.right)}, got {answer!r:.60}."
+        return right if _close(answer, exercise.right) else ("wrong", _name_mistake(exercise, [answer], [()]))
+    if not callable(answer):
+        return "wrong", f"expected a function, got {type(answer).__name__}."
+    rng = np.random.default_rng(6)
+    trials = [exercise.inputs(rng) for _ in range(exercise.trials)]
+    results = []
+    for arguments in trials:
+        given = [array(each.copy()) if isinstance(each, np.ndarray) else each for each in arguments]
+        try:
+            with np.errstate(all="ignore"):
+                result = answer(*given)
+        except Exception as error:  # noqa: BLE001 - whatever the function of a reader raises
+            shapes = ", ".join(str(each.shape if isinstance(each, np.ndarray) else each) for each in arguments)
+            return "wrong", f"your function raised {type(error).__name__}: {error}. The inputs were {shapes}."
+        if result is None or result is ...:
+            return todo
+        if isinstance(result, tuple | list):
+            return "wrong", f"expected one array, got a {type(result).__name__} of {len(result)}."
+        results.append(_as_numpy(result))
+    if all(_close(result, exercise.right(*arguments)) for result, arguments in zip(results, trials)):
+        return right
+    return "wrong", _name_mistake(exercise, results, trials)
+
+
+def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str:
+    for sentence, wrong in exercise.mistakes.items():
+        with np.errstate(all="ignore"):
+            if all(_close(r, wrong(*a) if callable(wrong) else wrong) for r, a in zip(results, trials)):
+                return f"close. {sentence}"
+    if exercise.inputs is None:
+        return "not quite. Run the smallest case by hand, then look again."
+    for result, arguments in zip(results, trials):
+        expected = exercise.right(*arguments)
+        if result.shape != expected.shape:
+            return f"the result has shape {result.shape}; expected {exercise.shape}, here {expected.shape}."
+        if result.dtype.kind != expected.dtype.kind:
+            return f"the result has dtype {result.dtype}; expected {expected.dtype}."
+        if not np.isfinite(result).all():
+            return "some results are NaN or infinite. Which input overflows?"
+    worst = max(np.abs(r.astype(float) - exercise.right(*a).astype(float)).max() for r, a in zip(results, trials))
+    return f"not yet. The shape is right; the largest difference from the right answer is {worst:.2g}."
+
+
+def _as_numpy(value: Any) -> np.ndarray:
+    return (
+        value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+    )  # PyTorch's know their history
+
+
+def _close(result: Any, expected: Any) -> bool:
+    """Equal but for rounding: of shape, kind of numbers, NaN, and value within what the dtype can hold."""
+    result, expected = _as_numpy(result), _as_numpy(expected)
+    if result.shape != expected.shape or (result.dtype.kind == "b") != (expected.dtype.kind == "b"):
+        return False
+    if not {result.dtype.kind, expected.dtype.kind} <= set("biuf"):
+        return False
+    # A reader may compute in float32 and return float64 (np.sqrt of an int promotes), so the dtype says nothing.
+    return bool(np.allclose(result, expected, rtol=1e-3, atol=1e-3, equal_nan=True))
+
+
+def _kind(value: Any) -> str:
+    shape = np.shape(value)
+    return f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}" if shape else "a number"
+
+
+@functools.cache
+def _told() -> dict[str, int]:
+    return {}
+
+
+def hint(name: str) -> None:
+    """Print one more hint at each call, until there are no more."""
+    hints, told = _find(name).hints, _told()
+    told[name] = min(told.get(name, 0) + 1, len(hints))
+    for number, text in enumerate(hints[: told[name]], 1):
+        print(f"hint {number} of {len(hints)}: {text}")
+
+
+def solution(name: str) -> None:
+    """Print code that passes."""
+    _find(name)
+    chapter = MODULES[name.partition(".")[0]]
+    if importlib.util.find_spec(f"shared.exercises.solutions.{chapter}") is None:
+        print("The solutions are not part of this edition.")
+        return
+    found = importlib.import_module(f"shared.exercises.solutions.{chapter}").SOLUTIONS[name]
+    print(inspect.getsource(found) if callable(found) else found)
+
+
+def progress() -> None:
+    """Print which exercises have been done on this machine."""
+    done = _done()
+    for chapter in MODULES:
+        marks = [f"{name} {'done' if name in done else 'open'}" for name in _of_chapter(chapter)]
+        if marks:
+            print(f"chapter {chapter}: " + "  ".join(marks))
+
+
+def _done() -> list[str]:
+    try:
+        return list(json.loads(DONE.read_text()))
+    except (OSError, ValueError):
+        return []
+
+
+def _remember(name: str) -> None:
+    done = sorted({*_done(), name})
+    aside = DONE.with_suffix(".part")
+    try:
+        aside.write_text(json.dumps(done))
+        aside.replace(DONE)
+    except OSError:  # a read-only copy of the course keeps no progress
+        pass

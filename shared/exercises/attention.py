@@ -1,0 +1,428 @@
+"""Chapter 06: attention."""
+
+import math
+
+import numpy as np
+
+from shared.exercises import Exercise
+from shared.numpy.attention import scaled_dot_product_attention, softmax
+
+
+def _attention(query, key, value):
+    return scaled_dot_product_attention(query, key, value)[0]
+
+
+def _draw_attention(rng):
+    """Sizes that are all different, and in every second draw scores whose exponentials overflow in a row and vanish in others."""
+    length_q, length_k, width, value_dim = rng.permutation([3, 4, 6, 7])
+    query, key = rng.normal(size=(length_q, width)), rng.normal(size=(length_k, width))
+    if rng.random() < 0.5:
+        query[:, 0], key[:, 0] = -50, 50  # adds 1000 or more to the scores of one query, and takes it from the others
+        query[0, 0] = 50
+    return query, key, rng.normal(size=(length_k, value_dim))
+
+
+def _scores(query, key):
+    return query @ key.T / math.sqrt(query.shape[1])
+
+
+def _overflowing(query, key, value):
+    weights = np.exp(_scores(query, key))
+    return weights / weights.sum(axis=1, keepdims=True) @ value
+
+
+def _overflowing_columns(query, key, value):
+    weights = np.exp(_scores(query, key))
+    return weights / weights.sum(axis=0) @ value
+
+
+def _one_highest(query, key, value):
+    weights = np.exp(_scores(query, key) - _scores(query, key).max())
+    return weights / weights.sum(axis=1, keepdims=True) @ value
+
+
+def _over_everything(query, key, value):
+    weights = np.exp(_scores(query, key) - _scores(query, key).max())
+    return weights / weights.sum() @ value
+
+
+def _window(length, width):
+    distance = np.arange(length)[:, None] - np.arange(length)
+    return (distance >= 0) & (distance < width)
+
+
+def _distance(length):
+    return np.arange(length)[:, None] - np.arange(length)
+
+
+def _join(scores_a, values_a, scores_b, values_b):
+    return softmax(np.concatenate([scores_a, scores_b])) @ np.concatenate([values_a, values_b])
+
+
+def _draw_halves(rng):
+    length_a, length_b, value_dim = rng.permutation([3, 5, 2])
+    return (
+        rng.normal(size=length_a) + rng.choice([0.0, 800.0]),
+        rng.normal(size=(length_a, value_dim)),
+        rng.normal(size=length_b) + rng.choice([1.0, 801.0]),
+        rng.normal(size=(length_b, value_dim)),
+    )
+
+
+def _parts(scores, values, highest=None):
+    highest = scores.max() if highest is None else highest
+    exponentials = np.exp(scores - highest)
+    return exponentials.sum(), exponentials @ values
+
+
+def _not_rescaled(scores_a, values_a, scores_b, values_b):
+    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a), _parts(scores_b, values_b)
+    return (mixed_a + mixed_b) / (sum_a + sum_b)
+
+
+def _rescaled_the_wrong_way(scores_a, values_a, scores_b, values_b):
+    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a), _parts(scores_b, values_b)
+    highest = max(scores_a.max(), scores_b.max())
+    a, b = np.exp(highest - scores_a.max()), np.exp(highest - scores_b.max())
+    return (a * mixed_a + b * mixed_b) / (a * sum_a + b * sum_b)
+
+
+def _mean_of_halves(scores_a, values_a, scores_b, values_b):
+    return (softmax(scores_a) @ values_a + softmax(scores_b) @ values_b) / 2
+
+
+def _sum_of_halves(scores_a, values_a, scores_b, values_b):
+    return softmax(scores_a) @ values_a + softmax(scores_b) @ values_b
+
+
+def _not_divided(scores_a, values_a, scores_b, values_b):
+    highest = max(scores_a.max(), scores_b.max())
+    return _parts(scores_a, values_a, highest)[1] + _parts(scores_b, values_b, highest)[1]
+
+
+def _overflowing_halves(scores_a, values_a, scores_b, values_b):
+    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a, 0.0), _parts(scores_b, values_b, 0.0)
+    return (mixed_a + mixed_b) / (sum_a + sum_b)
+
+
+def _unpack(packed, num_heads):
+    batch, length, _ = packed.shape
+    return packed.reshape(batch, length, 3, num_heads, -1).transpose(2, 0, 3, 1, 4)
+
+
+def _per_head(packed, num_heads):
+    batch, length, _ = packed.shape
+    return packed.reshape(batch, length, num_heads, 3, -1).transpose(3, 0, 2, 1, 4)
+
+
+def _dealt_heads(packed, num_heads):
+    batch, length, _ = packed.shape
+    return packed.reshape(batch, length, 3, -1, num_heads).transpose(2, 0, 4, 1, 3)
+
+
+def _dealt_parts(packed, num_heads):
+    batch, length, _ = packed.shape
+    return packed.reshape(batch, length, num_heads, -1, 3).transpose(4, 0, 2, 1, 3)
+
+
+def _draw_packed(rng):
+    batch, length, num_heads, head_dim = (int(size) for size in rng.permutation([2, 3, 4, 5]))
+    return rng.normal(size=(batch, length, 3 * num_heads * head_dim)), num_heads
+
+
+def _with_temperature(query, key, value, temperature, divide_too=1.0):
+    scores = query @ key.swapaxes(-1, -2) / temperature[:, None, None]
+    return softmax(scores / divide_too) @ value
+
+
+def _draw_temperature(rng):
+    """As many sequences, queries and keys as heads in one draw of three, so that a wrong axis does not always fail."""
+    batch, heads, length, width = (int(size) for size in rng.permutation([2, 3, 5, 4]))
+    if rng.random() < 1 / 3:
+        batch = length = heads
+    query, key, value = rng.normal(size=(3, batch, heads, length, width))
+    return query, key, value, rng.uniform(0.3, 3.0, size=heads)
+
+
+def _split(x, num_heads):
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).swapaxes(1, 2)
+
+
+def _merge(x):
+    batch, num_heads, length, head_dim = x.shape
+    return x.swapaxes(1, 2).reshape(batch, length, num_heads * head_dim)
+
+
+def _only_reshaped(x, num_heads):
+    batch, length, d_model = x.shape
+    return x.reshape(batch, num_heads, length, d_model // num_heads)
+
+
+def _in_heads(query, key, value, mask, num_heads, split=_split, divisor=None, weigh=None, merge=_merge, swapped=False):
+    """The right answer to 06.8, and its mistakes: each replaces one piece."""
+    q, k, v = (split(x, num_heads) for x in ((query, value, key) if swapped else (query, key, value)))
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1] if divisor is None else divisor)
+    weights = softmax(np.where(mask, scores, -np.inf)) if weigh is None else weigh(scores, mask)
+    return merge(weights @ v)
+
+
+def _softmax_as_it_is(scores, axis=-1):
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def _wrong_in_heads(**wrong):
+    return lambda query, key, value, mask, num_heads: _in_heads(query, key, value, mask, num_heads, **wrong)
+
+
+def _draw_in_heads(rng):
+    """One query may see nothing in every draw; as many keys as queries, so that what is exchanged still fits."""
+    batch, num_heads, head_dim, length = (int(size) for size in rng.permutation([2, 3, 4, 5]))
+    query, key, value = rng.normal(size=(3, batch, length, num_heads * head_dim))
+    mask = rng.random((batch, 1, length, length)) < 0.6
+    mask[:, :, 0] = False
+    return query, key, value, mask, num_heads
+
+
+EXERCISES = {
+    "06.1": Exercise(
+        right=0.25,
+        praise="Four equal scores make four equal weights, so each word takes the plain average.",
+        mistakes={
+            "A word is its own best match, but the three copies match exactly as well: four equal scores.": 1.0,
+            "A word may attend to itself too: four keys, not three.": 1 / 3,
+            "Give a part of 1, not percent.": 25,
+            "Equal scores don't cancel: the exponential of any number is positive, so every key gets some weight.": 0.0,
+        },
+        hints=["What are the sixteen scores?", "All are equal. What is the softmax of four equal numbers?"],
+    ),
+    "06.2": Exercise(
+        right=_attention,
+        inputs=_draw_attention,
+        shape="(length_q, value_dim)",
+        praise="That is equation 1 of the paper.",
+        mistakes={
+            "Your weights sum to 1 over the queries (columns); each query's own weights (its row) must sum to 1.": (
+                lambda q, k, v: softmax(_scores(q, k).T).T @ v
+            ),
+            "Your weights sum to 1 over the queries (columns), and large scores overflow: normalize each row, and subtract "
+            "its highest score first.": _overflowing_columns,
+            "You divide by the sum of the whole matrix; each row must sum to 1 by itself.": _over_everything,
+            "The scale is missing: divide the scores by the square root of the number of features.": (
+                lambda q, k, v: softmax(q @ k.T) @ v
+            ),
+            "You divide by the number of features; it should be its square root.": (
+                lambda q, k, v: softmax(q @ k.T / q.shape[1]) @ v
+            ),
+            "You divide by the root of the number of keys; it should be the root of the number of features.": (
+                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(k))) @ v
+            ),
+            "You divide by the root of the number of queries; it should be the root of the number of features.": (
+                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(q))) @ v
+            ),
+            "You divide by the root of the values' width; it should be the root of the number of features of a query.": (
+                lambda q, k, v: softmax(q @ k.T / math.sqrt(v.shape[1])) @ v
+            ),
+            "You subtract the highest score of the whole matrix; a row far below it becomes 0/0. Subtract each row's own.": (
+                _one_highest
+            ),
+            "You average with the raw scores; a softmax has to turn them into weights first.": (
+                lambda q, k, v: _scores(q, k) @ v
+            ),
+            "Right for small scores, but large ones overflow to NaN: subtract the highest score of each row before "
+            "the exponential.": _overflowing,
+            "You average the keys; the keys are for comparing, the values for averaging.": (
+                lambda q, k, v: softmax(_scores(q, k)) @ k
+            ),
+            "You return the weights; the last step multiplies them by the values.": lambda q, k, v: softmax(
+                _scores(q, k)
+            ),
+        },
+        hints=[
+            "Three lines: scores, weights, average.",
+            "scores = query @ key.T / np.sqrt(...): what goes under the root? And which axis must sum to one?",
+            "weights = np.exp(scores - scores.max(axis=1, keepdims=True)), then divide by their sum along axis 1.",
+        ],
+    ),
+    "06.3": Exercise(
+        right=_window,
+        inputs=lambda rng: (int(rng.integers(5, 9)), int(rng.integers(2, 4))),
+        shape="(length, length)",
+        praise="Long-context models use such windows in some of their layers.",
+        mistakes={
+            "True and False are swapped: here True means that a query may attend.": lambda n, w: ~_window(n, w),
+            "Your window looks at the future; a query sees positions at or before its own.": lambda n, w: (
+                _window(n, w).T
+            ),
+            "Your window is one position too wide: width counts the query's own position.": lambda n, w: _window(
+                n, w + 1
+            ),
+            "Your window is one position too narrow: own position plus width - 1 before it.": lambda n, w: _window(
+                n, w - 1
+            ),
+            "A query must see its own position too.": lambda n, w: _window(n, w) & ~np.eye(n, dtype=bool),
+            "This is the whole causal mask: nothing limits how far back a query sees.": lambda n, w: _distance(n) >= 0,
+            "Your window opens to both sides; only the past belongs in it.": lambda n, w: np.abs(_distance(n)) < w,
+            "The pattern is right, but a mask must be boolean; yours holds numbers.": lambda n, w: _window(n, w).astype(
+                int
+            ),
+        },
+        hints=[
+            "Write down i - j for query i and key j. Which of these distances are allowed?",
+            "np.arange(length)[:, None] - np.arange(length) is the matrix of distances.",
+            "(distance >= 0) & (distance < width)",
+        ],
+    ),
+    "06.4": Exercise(
+        right=_join,
+        inputs=_draw_halves,
+        shape="(value_dim,)",
+        praise="Repeat it block after block, and you have the algorithm of FlashAttention.",
+        trials=8,
+        mistakes={
+            "You take the mean of the two halves' outputs; a half with larger exponentials must count for more.": _mean_of_halves,
+            "You add the outputs of the two halves; together the weights must sum to 1, not to 2.": _sum_of_halves,
+            "Each half subtracted its own highest score; bring both to the same one before you add.": _not_rescaled,
+            "The sums of the exponentials are missing: divide by their total at the end.": _not_divided,
+            "You rescale the wrong way: multiply each half by exp(own highest - common highest), which is at most 1.": (
+                _rescaled_the_wrong_way
+            ),
+            "Right for small scores, but large ones overflow: subtract the highest score of both halves first.": (
+                _overflowing_halves
+            ),
+        },
+        hints=[
+            "The exact output is a quotient: a sum over all keys above, a sum over all keys below. Sums can be split.",
+            "Both halves must use the same highest score. Multiplying by exp(own - common) changes from one to the other.",
+            "above = exp(s_a - m) @ v_a + exp(s_b - m) @ v_b with m = max of both; below is the same without the values.",
+        ],
+    ),
+    "06.6": Exercise(
+        track="pytorch",
+        right=_unpack,
+        inputs=_draw_packed,
+        shape="(3, batch, heads, length, head_dim)",
+        praise="GPT-2's weights are packed this way.",
+        mistakes={
+            "You read the features head by head, with query, key and value inside each; here the three come first: "
+            '"(three h d)".': _per_head,
+            "You deal the features out to the heads in turn; in (h d) the head is the slow axis.": _dealt_heads,
+            "You deal the features out to query, key and value in turn; the three are one after the other.": _dealt_parts,
+            "The heads have the wrong rows: a reshape alone keeps the order in memory. The axes must move, too.": (
+                lambda packed, h: packed.reshape(3, packed.shape[0], h, packed.shape[1], -1)
+            ),
+            "Key comes first in your answer; the order is query, key, value.": (lambda p, h: _unpack(p, h)[[1, 0, 2]]),
+        },
+        hints=[
+            "The last axis is three axes in one. Name them in the order from slow to fast.",
+            'On the left: "b n (three h d)". You must say how large two of the three are.',
+            'rearrange(packed, "b n (three h d) -> three b h n d", three=3, h=num_heads)',
+        ],
+    ),
+    "06.7": Exercise(
+        track="pytorch",
+        right=_with_temperature,
+        inputs=_draw_temperature,
+        shape="(batch, heads, length, head_dim)",
+        praise="Scaling the query scales its scores, so the fused function needs to know nothing of it.",
+        trials=9,
+        mistakes={
+            "The fused function still divides by the root of head_dim: tell it scale=1, or undo it in the query.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, t, math.sqrt(q.shape[-1]))
+            ),
+            "You multiply by the temperature; scores are divided by it.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t)
+            ),
+            "You multiply by the temperature, and the function still divides by the root of head_dim.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t, math.sqrt(q.shape[-1]))
+            ),
+            "You divide both query and key, so the scores are divided by the temperature twice.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, t * t)
+            ),
+            "You divide the output; the temperature belongs to the scores, before the softmax.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t)) / t[:, None, None]
+            ),
+            "You divide the output, and the function still divides the scores by the root of head_dim.": (
+                lambda q, k, v, t: (
+                    _with_temperature(q, k, v, np.ones_like(t), math.sqrt(q.shape[-1])) / t[:, None, None]
+                )
+            ),
+            "The temperature is not used.": lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t)),
+            "The temperature is not used: this is the function as it is.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t), math.sqrt(q.shape[-1]))
+            ),
+        },
+        hints=[
+            "A score is linear in its query: what happens to all scores of a head when you divide its queries?",
+            "temperature[:, None, None] has a row for each head. And the function has an argument `scale`.",
+            "F.scaled_dot_product_attention(query / temperature[:, None, None], key, value, scale=1.0)",
+        ],
+    ),
+    "06.8": Exercise(
+        track="keras",
+        right=_in_heads,
+        inputs=_draw_in_heads,
+        shape="(batch, length, d_model)",
+        praise="That is steps 2 to 7 of the layer, without its projections.",
+        trials=8,
+        mistakes={
+            "The mask is upside down: True means that a query may attend.": _wrong_in_heads(
+                weigh=lambda s, m: softmax(np.where(m, -np.inf, s))
+            ),
+            "You mask the weights after the softmax, so a row no longer sums to one: mask the scores before it.": (
+                _wrong_in_heads(weigh=lambda s, m: softmax(s) * m)
+            ),
+            "A query that may see nothing gets the mean of all values, as with a score of -1e9 or ops.dot_product_attention. "
+            "Use -infinity, and set the row to zero.": _wrong_in_heads(
+                weigh=lambda s, m: _softmax_as_it_is(np.where(m, s, -1e9))
+            ),
+            "A query that may see nothing gets NaN: set its weights to zero after the softmax.": _wrong_in_heads(
+                weigh=lambda s, m: _softmax_as_it_is(np.where(m, s, -np.inf))
+            ),
+            "The mask is not used.": _wrong_in_heads(weigh=lambda s, m: softmax(s)),
+            "Your weights sum to 1 over the queries; the softmax must go along the keys, the last axis.": _wrong_in_heads(
+                weigh=lambda s, m: np.where(m, _softmax_as_it_is(np.where(m, s, -1e300), axis=-2), 0)
+            ),
+            "The scale is missing: divide the scores by the square root of head_dim.": _wrong_in_heads(divisor=1.0),
+            "You divide by the square root of d_model; the scale is that of one head.": (
+                lambda q, k, v, m, h: _in_heads(q, k, v, m, h, divisor=q.shape[-1])
+            ),
+            "You divide by head_dim; it should be its square root.": (
+                lambda q, k, v, m, h: _in_heads(q, k, v, m, h, divisor=(q.shape[-1] // h) ** 2)
+            ),
+            "Key and value are exchanged.": _wrong_in_heads(swapped=True),
+            "The heads are split by a reshape alone, which mixes positions: split the last axis, then move the heads "
+            "in front of the length.": _wrong_in_heads(split=_only_reshaped),
+            "The heads are merged by a reshape alone: move the heads behind the length first.": _wrong_in_heads(
+                merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1)
+            ),
+            "You neither move the heads to the front nor back: a reshape alone mixes positions.": _wrong_in_heads(
+                split=_only_reshaped, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1)
+            ),
+            "This is one head over all features: split them into num_heads first.": (
+                lambda q, k, v, m, h: _in_heads(q, k, v, m, 1)
+            ),
+        },
+        hints=[
+            "To split: ops.reshape to (batch, length, heads, head_dim), then ops.transpose with (0, 2, 1, 3).",
+            "ops.where(mask, scores, -math.inf), ops.softmax, and ops.where(mask, weights, 0.0) once more.",
+            "To merge: ops.transpose with (0, 2, 1, 3) again, then ops.reshape to (batch, length, d_model).",
+        ],
+    ),
+    "06.9": Exercise(
+        right=3,
+        praise="It sees keys 2, 3 and 4: exactly the ones that the mask was meant to hide.",
+        mistakes={
+            "Two would be right for Keras and for this course. What does True mean to nn.MultiheadAttention?": 2,
+            "True hides a key there, so what is left is the future. The second query still has more than nothing.": 0,
+            "That is the first query. The second has one key fewer.": 4,
+            "Count all keys that are left: those after the second.": 1,
+            "A mask of booleans does hide something; only numbers are added.": 5,
+        },
+        hints=[
+            "Row 1 of causal_mask(5) is True, True, False, False, False.",
+            "nn.MultiheadAttention hides the keys where the mask is True.",
+        ],
+    ),
+}

@@ -1,0 +1,100 @@
+"""Every solution passes, every listed mistake is named as itself, a stub is not done, and right answers raise no false alarm."""
+
+import importlib
+import importlib.util
+
+import numpy as np
+import pytest
+
+from shared import exercises
+
+CHAPTERS = [name for name in exercises.MODULES.values() if importlib.util.find_spec(f"shared.exercises.{name}")]
+EXERCISES, SOLUTIONS = {}, {}
+for chapter in CHAPTERS:
+    EXERCISES |= importlib.import_module(f"shared.exercises.{chapter}").EXERCISES
+    SOLUTIONS |= importlib.import_module(f"shared.exercises.solutions.{chapter}").SOLUTIONS
+MISTAKES = [(name, sentence) for name, exercise in EXERCISES.items() for sentence in exercise.mistakes]
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercises, "DONE", tmp_path / "progress.json")
+    exercises._told().clear()
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_solution_passes_and_is_shown(name, capsys):
+    exercises.check(name, SOLUTIONS[name])
+    assert capsys.readouterr().out.startswith(f"{name}: right")
+    exercises.solution(name)
+    assert capsys.readouterr().out.strip()
+    exercises.progress()
+    assert f"{name} done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "sentence"), MISTAKES)
+def test_each_mistake_is_named_as_itself(name, sentence):
+    wrong = EXERCISES[name].mistakes[sentence]
+    verdict, message = exercises.judge(name, wrong, "numpy")
+    assert verdict == "wrong" and message == f"close. {sentence}"
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_stub_is_not_done(name):
+    def stub(*arguments): ...
+
+    for answer in (..., None, *([stub] if EXERCISES[name].inputs else [])):
+        assert exercises.judge(name, answer) == ("not done", f'not done yet. hint("{name}") gives a hint.')
+
+
+def test_what_is_no_listed_mistake_is_told_by_shape_dtype_or_difference():
+    judge = exercises.judge
+    assert "raised IndexError" in judge("06.2", lambda q, k, v: q[100])[1]
+    assert "has shape" in judge("06.2", lambda q, k, v: v[:1, :1])[1]
+    assert "largest difference" in judge("06.2", lambda q, k, v: 2 * SOLUTIONS["06.2"](q, k, v))[1]
+    assert "expected one array, got a tuple of 2" in judge("06.2", lambda q, k, v: (q, k))[1]
+    assert "expected a function" in judge("06.2", 3.0)[1]
+    assert "not quite" in judge("06.1", 17)[1]
+    assert judge("06.1", "a half")[1] == "expected a number, got 'a half'."
+    assert judge("06.1", [0.25])[1] == "expected a number, got [0.25]."
+    with pytest.raises(ValueError, match=r"there is no exercise '06.10'"):
+        judge("06.10", 1)
+    with pytest.raises(ValueError, match=r"track='jax': expected numpy, pytorch or keras"):
+        judge("06.2", lambda q, k, v: q, "jax")
+
+
+def test_other_frameworks_and_hints(capsys):
+    def torch_attention(query, key, value):
+        return (query @ key.T / query.shape[1] ** 0.5).softmax(dim=1) @ value
+
+    exercises.check("06.2", torch_attention, track="pytorch")
+    assert "right" in capsys.readouterr().out
+    told = []
+    for _ in range(4):
+        exercises.hint("06.2")
+        told.append(capsys.readouterr().out.count("hint "))
+    assert told == [1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if EXERCISES[name].inputs])
+def test_right_answers_on_other_inputs_raise_no_false_alarm(name, monkeypatch):
+    """A right answer stays right, and no listed mistake is taken for it, whatever the random inputs are."""
+    fixed = np.random.default_rng
+    for seed in range(5):
+        monkeypatch.setattr(np.random, "default_rng", lambda _, seed=seed: fixed(seed))
+        assert exercises.judge(name, EXERCISES[name].right, "numpy")[0] == "right"
+        for sentence, wrong in EXERCISES[name].mistakes.items():
+            assert exercises.judge(name, wrong, "numpy") == ("wrong", f"close. {sentence}")
+
+
+def test_a_thousand_right_answers_raise_no_false_alarm():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        order, dtype = rng.permutation(7), rng.choice([np.float32, np.float64])
+
+        def shuffled(query, key, value, order=order, dtype=dtype):
+            query, key, value = (x.astype(dtype) for x in (query, key, value))
+            keys = order[order < len(key)]
+            return SOLUTIONS["06.2"](query, key[keys], value[keys])
+
+        assert exercises.judge("06.2", shuffled)[0] == "right"
