@@ -345,6 +345,88 @@ def loss_curves(
 
 
 @_styled
+def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) -> Picture:
+    """Draw the same few numbers on a number line for each stage, one below the other, and follow each number down.
+
+    Args:
+        stages: what was done: the numbers after it, as many at each stage.
+        names: a name for each number, for the legend.
+    """
+    _not_empty("stages", stages)
+    values = np.array([_numbers(f"stages[{stage!r}]", numbers, 1) for stage, numbers in stages.items()])
+    figure = Figure(figsize=(7, 0.75 * len(values) + 0.9))
+    axes = figure.subplots()
+    rows = -np.arange(len(values))
+    axes.hlines(rows, values.min() - 0.6, values.max() + 0.6, color="#afb8c1", linewidth=1, zorder=0)
+    axes.axvline(0, color="#afb8c1", linewidth=1, linestyle=":", zorder=0)
+    for number, (name, column) in enumerate(zip(names, values.T)):
+        colour = (*COLOURS.values(), *OTHER_COLOURS)[number % 7]
+        axes.plot(column, rows, "o-", color=colour, linewidth=0.8, label=name)
+        place = (0, -14 if number % 2 else 6)  # above and below in turn, for numbers that are close
+        for value, row in zip(column, rows):
+            axes.annotate(f"{value:.2f}", (value, row), place, textcoords="offset points", ha="center", fontsize=9)
+    axes.set_yticks(rows, list(stages))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set(ylim=(rows[-1] - 0.4, 0.45), xlabel="value")
+    axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    told = [f"{' '.join(stage.split())}: {', '.join(f'{v:.2f}' for v in row)}" for stage, row in zip(stages, values)]
+    return show(figure, f"Number lines for {', '.join(names)}. {'; '.join(told)}.")
+
+
+@_styled
+def line_panels(
+    x: Sequence[float],
+    panels: Mapping[str, Mapping[str, Sequence[float]]],
+    x_label: str,
+    y_label: str,
+    log: bool = False,
+    same_scale: bool = True,
+) -> Picture:
+    """Draw curves in panels side by side, the same names and colors in each, with one legend.
+
+    Args:
+        x: where the curves are known.
+        panels: title: name: a number for each x.
+        x_label, y_label: what is on the axes.
+        log: whether the vertical axis is logarithmic.
+        same_scale: whether the panels share their vertical axis.
+
+    Returns:
+        The picture; its description tells where each curve begins and ends, and its extremes if they are elsewhere.
+    """
+    _not_empty("panels", panels)
+    x = _numbers("x", x, 1)
+    figure = Figure(figsize=(7, 3.5))
+    told = []
+    for number, (axes, (title, curves)) in enumerate(
+        zip(figure.subplots(1, len(panels), sharey=same_scale, squeeze=False).flat, panels.items())
+    ):
+        styles = itertools.cycle([(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
+        for (name, given), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), styles):
+            given = _numbers(f"panels[{title!r}][{name!r}]", given, 1)
+            if len(given) != len(x):
+                raise ValueError(f"panels[{title!r}][{name!r}] has {len(given)} numbers: expected {len(x)}")
+            axes.plot(x, given, color=colour, linewidth=width, linestyle=dashes, label=name)
+            extremes = [
+                f"{word} {value:.2g} at {x[at]:.2g}"
+                for word, value, at in (
+                    ("lowest", given.min(), given.argmin()),
+                    ("highest", given.max(), given.argmax()),
+                )
+                if at not in (0, len(x) - 1) and value not in (given[0], given[-1])
+            ]
+            told.append(", ".join([f"{title}, {name}: from {given[0]:.2g} to {given[-1]:.2g}", *extremes]))
+        axes.set(xlabel=x_label, title=title, yscale="log" if log else "linear")
+        axes.grid(alpha=0.25)
+        if not number or not same_scale:
+            axes.set_ylabel(y_label)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside upper left")
+    return show(figure, f"Curves of {y_label} against {x_label}. {'; '.join(told)}.")
+
+
+@_styled
 def heatmap(
     matrix: np.ndarray,
     x_label: str,

@@ -6,12 +6,13 @@ __all__ = ['ACTIVATIONS', 'FeedForward', 'LayerNorm', 'ResidualConnection']
 # %% ../../notebooks/07_feed_forward/keras.ipynb #title-3
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import keras
 from keras import ops
 
-from ..checks import check_callable, check_choice, check_features, check_positive, check_rate
+from ..checks import check_callable, check_choice, check_features
+from ..checks import check_positive, check_rate
+from ..contracts import Any, Float, checked
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-3
 ACTIVATIONS = {
@@ -22,7 +23,7 @@ ACTIVATIONS = {
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-5
 class _KeepsShape(keras.layers.Layer):
-    """A layer whose output has the shape of its input, and whose arguments are kept in `config`."""
+    """A layer whose output is shaped as its input; its arguments are in `config`."""
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """The shape of the input."""
@@ -35,26 +36,27 @@ class _KeepsShape(keras.layers.Layer):
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-7
 @keras.saving.register_keras_serializable(package="three_ways")
 class FeedForward(_KeepsShape):
-    """Two linear layers with an activation between them, applied to every position by itself.
+    """Two linear layers with an activation function between them, for each position.
 
-    Args:
-        d_model: features of a position, in and out.
-        d_ff: features between the two layers.
-        dropout: rate of dropout on the features between the layers, in [0, 1).
-        activation: "relu", "gelu" (exact) or "gelu_tanh" (approximate).
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, dropout is not in [0, 1), or the activation is unknown.
-
-    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.3, eq. 2.
+    activation is "relu", "gelu" (exact) or "gelu_tanh" (approximate).
+    Source: Vaswani et al. 2017, equation 2.
     """
 
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0, activation: str = "relu", **kwargs: Any):
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        activation: str = "relu",
+        **kwargs,
+    ):
         check_positive(d_model=d_model, d_ff=d_ff)
         check_rate(dropout=dropout)
         check_choice(tuple(ACTIVATIONS), activation=activation)
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "d_ff": d_ff, "dropout": dropout, "activation": activation}
+        self.config = {"d_model": d_model, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "activation": activation}
         self.expand = keras.layers.Dense(d_ff, dtype=self.dtype_policy)
         self.contract = keras.layers.Dense(d_model, dtype=self.dtype_policy)
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
@@ -66,29 +68,31 @@ class FeedForward(_KeepsShape):
         self.contract.build((None, self.config["d_ff"]))
         self.built = True
 
-    def call(self, x: Any, training: bool | None = None) -> Any:
-        """Map (..., d_model) to (..., d_model)."""
+    def call(self, x: Float[Any, "*batch d_model"], training: bool | None = None):
+        """Each position's output, computed from this position alone."""
         check_features(self.config["d_model"], x=x)
-        h = ops.cast(self.expand(x), self.variable_dtype)  # (..., d_ff)
-        h = ACTIVATIONS[self.config["activation"]](h)
-        return self.contract(self.dropout(h, training=training))  # (..., d_model)
+        activate = ACTIVATIONS[self.config["activation"]]
+
+        # 1 widen each position
+        h = self.expand(x)
+        # 2 apply the activation function
+        h = activate(ops.cast(h, self.variable_dtype))
+        # 3 drop features, in training only
+        h = self.dropout(h, training=training)
+        # 4 narrow it again
+        return self.contract(h)
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-9
 @keras.saving.register_keras_serializable(package="three_ways")
 class LayerNorm(keras.layers.LayerNormalization):
-    """Shift and scale the features of every position to mean 0 and variance 1, then by a learned scale and shift.
+    """Bring each position to mean 0 and variance 1, then scale and shift each feature.
 
-    Args:
-        d_model: features of a position, on the last axis.
-        eps: added to the variance, in [0, 1); with 0, a position whose features are all equal is divided by zero.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Ba, Kiros & Hinton 2016, "Layer Normalization", eq. 3 and 4.
+    eps is added to the variance; with 0, equal features are divided by zero.
+    Source: Ba, Kiros & Hinton 2016, equations 3 and 4.
     """
 
-    def __init__(self, d_model: int, eps: float = 1e-5, **kwargs: Any):
+    @checked
+    def __init__(self, d_model: int, eps: float = 1e-5, **kwargs):
         check_positive(d_model=d_model)
         check_rate(eps=eps)
         super().__init__(epsilon=eps, **kwargs)
@@ -99,51 +103,58 @@ class LayerNorm(keras.layers.LayerNormalization):
         super().build((None, self.d_model))
         self.built = True
 
-    def call(self, x: Any) -> Any:
-        """Normalise the last axis of (..., d_model)."""
+    def call(self, x: Float[Any, "*batch d_model"]):
+        """The last axis, normalized."""
         check_features(self.d_model, x=x)
+
+        # 1 subtract the mean of each position
+        # 2 divide by its standard deviation
+        # 3 scale and shift each feature
         return super().call(x)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
-        return keras.layers.Layer.get_config(self) | {"d_model": self.d_model, "eps": self.epsilon}
+        kept = {"d_model": self.d_model, "eps": self.epsilon}
+        return keras.layers.Layer.get_config(self) | kept
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-11
 class _TakesSublayer(_KeepsShape):
     """A layer that is called with a tensor and a sub-layer."""
 
-    def __call__(self, x: Any, sublayer: Callable[[Any], Any], **kwargs: Any) -> Any:
-        """Same as `call`; in a functional model the parts go on record one by one, so that the sub-layer belongs to the model."""
+    def __call__(self, x: Any, sublayer: Callable, **kwargs: Any) -> Any:
+        """Same as `call`; in a functional model, each part is recorded by itself."""
         if isinstance(x, keras.KerasTensor):
             if not self.built:
                 self.build(x.shape)
             return self.call(x, sublayer, **kwargs)
-        return super().__call__(x, sublayer=sublayer, **kwargs)  # by name: Keras takes only tensors by position
+        # by name: Keras takes only tensors by position
+        return super().__call__(x, sublayer=sublayer, **kwargs)
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-13
 @keras.saving.register_keras_serializable(package="three_ways")
 class ResidualConnection(_TakesSublayer):
-    """Add what a sub-layer computes to the input that it was given, with dropout and a LayerNorm around it.
+    """Add what a sub-layer computes to its input, with dropout and a LayerNorm.
 
-    Args:
-        d_model: features of a position.
-        dropout: rate of dropout on the sub-layer's output, before the addition, in [0, 1).
-        norm_first: normalise the sub-layer's input (True) or the sum (False, as in 2017).
-        eps: added to the variance by the LayerNorm, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, dropout or eps is not in [0, 1), or norm_first is not True or False.
-
-    Source: He et al. 2016, "Deep Residual Learning for Image Recognition", eq. 1; Vaswani et al. 2017, section 5.4 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes the sub-layer's input (True) or the sum (False, as in 2017).
+    Source: He et al. 2016, equation 1; Xiong et al. 2020, table 1 (both orders).
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.0, norm_first: bool = False, eps: float = 1e-5, **kwargs: Any):
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         check_rate(dropout=dropout)
-        check_choice((False, True), norm_first=norm_first)
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "dropout": dropout, "norm_first": norm_first, "eps": eps}
+        self.config = {"d_model": d_model, "dropout": dropout}
+        self.config |= {"norm_first": norm_first, "eps": eps}
         self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy)
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.norm_first = norm_first
         self.supports_masking = True
 
     def build(self, input_shape: tuple) -> None:
@@ -151,11 +162,25 @@ class ResidualConnection(_TakesSublayer):
         self.norm.build(input_shape)
         self.built = True
 
-    def call(self, x: Any, sublayer: Callable[[Any], Any], training: bool | None = None) -> Any:
-        """Map x (..., d_model) to (..., d_model) around sublayer, a function of one such tensor."""
+    def call(
+        self,
+        x: Float[Any, "*batch d_model"],
+        sublayer: Callable,
+        training: bool | None = None,
+    ):
+        """x plus what the sub-layer, a function of one tensor, makes of it."""
         check_callable(sublayer=sublayer)
-        norm_first = self.config["norm_first"]
-        y = sublayer(self.norm(x) if norm_first else x)
-        check_features(self.config["d_model"], x=x, sublayer_output=y)
-        y = x + self.dropout(y, training=training)
-        return y if norm_first else self.norm(y)
+
+        # 1 normalize the input, if pre-norm
+        h = self.norm(x) if self.norm_first else x
+        # 2 apply the sub-layer
+        h = sublayer(h)
+
+        check_features(self.config["d_model"], x=x, sublayer_output=h)
+
+        # 3 drop features, in training only
+        h = self.dropout(h, training=training)
+        # 4 add the input
+        h = x + h
+        # 5 normalize the sum, if post-norm
+        return h if self.norm_first else self.norm(h)

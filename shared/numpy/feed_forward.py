@@ -9,57 +9,60 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.random import Generator
+from numpy import ndarray
 from scipy.special import erf
 
-from ..checks import check_callable, check_choice, check_features, check_positive, check_rate, check_shape
+from ..checks import check_callable, check_choice, check_features
+from ..checks import check_positive, check_rate, check_shape
+from ..contracts import Float, checked
 from .models import Dropout, Linear, Module, Parameter
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-3
-def relu(x: np.ndarray) -> np.ndarray:
-    """Rectified linear unit, max(0, x), for an array of any shape.
+def relu(x: ndarray) -> ndarray:
+    """Replace negative numbers by 0.
 
-    Source: Nair & Hinton 2010, "Rectified Linear Units Improve Restricted Boltzmann Machines".
+    Source: Nair & Hinton 2010, section 2.
     """
     return np.maximum(x, 0)
 
 
-def relu_backward(x: np.ndarray, grad_output: np.ndarray) -> np.ndarray:
-    """Gradient of the input of `relu`: that of the output where x was above 0, and 0 elsewhere."""
+def relu_backward(x: ndarray, grad_output: ndarray) -> ndarray:
+    """The gradient of x: that of the output where x was above 0, and 0 elsewhere."""
     return grad_output * (x > 0)
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-5
-def gelu(x: np.ndarray) -> np.ndarray:
-    """Gaussian error linear unit, x times the probability that a standard normal variable is below x.
+def gelu(x: ndarray) -> ndarray:
+    """Multiply x by the probability that a standard normal variable falls below x.
 
-    Source: Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2.
+    Source: Hendrycks & Gimpel 2016, section 2.
     """
     return x * (1 + erf(x / math.sqrt(2))) / 2
 
 
-def gelu_backward(x: np.ndarray, grad_output: np.ndarray) -> np.ndarray:
-    """Gradient of the input of `gelu`: that of the output times probability + x density."""
+def gelu_backward(x: ndarray, grad_output: ndarray) -> ndarray:
+    """The gradient of x, for that of the output."""
     probability = (1 + erf(x / math.sqrt(2))) / 2
     density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
     return grad_output * (probability + x * density)
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-7
-def gelu_tanh(x: np.ndarray) -> np.ndarray:
-    """The approximation of `gelu` by tanh, which GPT-2 was trained with.
+def gelu_tanh(x: ndarray) -> ndarray:
+    """GELU's approximation by tanh, which GPT-2 was trained with.
 
-    Source: Hendrycks & Gimpel 2016, "Gaussian Error Linear Units", section 2.
+    Source: Hendrycks & Gimpel 2016, section 2.
     """
-    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) / 2  # x**3 would be far slower
+    cubic = x + 0.044715 * x * x * x  # x**3 would be far slower
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * cubic)) / 2
 
 
-def gelu_tanh_backward(x: np.ndarray, grad_output: np.ndarray) -> np.ndarray:
-    """Gradient of the input of `gelu_tanh`, which is not quite that of `gelu`."""
+def gelu_tanh_backward(x: ndarray, grad_output: ndarray) -> ndarray:
+    """The gradient of x, which is not quite that of gelu."""
     tanh = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
     slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
     return grad_output * ((1 + tanh) + x * (1 - tanh**2) * slope) / 2
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-9
-ACTIVATIONS = {
+ACTIVATIONS = {  # name: (forward, backward)
     "relu": (relu, relu_backward),
     "gelu": (gelu, gelu_backward),
     "gelu_tanh": (gelu_tanh, gelu_tanh_backward),
@@ -67,23 +70,20 @@ ACTIVATIONS = {
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-11
 class FeedForward(Module):
-    """Two linear layers with an activation between them, applied to every position by itself.
+    """Two linear layers with an activation function between them, for each position.
 
-    Args:
-        d_model: features of a position, in and out.
-        d_ff: features between the two layers.
-        dropout: rate of dropout on the features between the layers, in [0, 1).
-        activation: "relu", "gelu" (exact) or "gelu_tanh" (approximate).
-        rng: a generator or a seed, from which kernels and zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, dropout is not in [0, 1), or the activation is unknown.
-
-    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.3, eq. 2.
+    activation is "relu", "gelu" (exact) or "gelu_tanh" (approximate).
+    Source: Vaswani et al. 2017, equation 2.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, d_ff: int, dropout: float = 0, activation: str = "relu", rng: Generator | int | None = None
+        self,
+        d_model: int,
+        d_ff: int,
+        dropout: float = 0,
+        activation: str = "relu",
+        rng: np.random.Generator | int | None = None,
     ):
         check_positive(d_model=d_model, d_ff=d_ff)
         check_rate(dropout=dropout)
@@ -94,30 +94,37 @@ class FeedForward(Module):
         self.dropout = Dropout(dropout, rng)
         self.activate, self.activate_backward = ACTIVATIONS[activation]
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
-        """Map (..., d_model) to (..., d_model)."""
-        self.h = self.expand(x)  # (..., d_ff)
-        return self.contract(self.dropout(self.activate(self.h)))  # (..., d_model)
+    def forward(self, x: Float[ndarray, "*batch d_model"]):
+        """Each position's output, computed from this position alone."""
+        # 1 widen each position
+        self.h = self.expand(x)
+        # 2 apply the activation function
+        h = self.activate(self.h)
+        # 3 drop features, in training only
+        h = self.dropout(h)
+        # 4 narrow it again
+        return self.contract(h)
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of both layers; return that of the input, (..., d_model)."""
-        grad_activation = self.dropout.backward(self.contract.backward(grad_output))  # (..., d_ff)
-        return self.expand.backward(self.activate_backward(self.h, grad_activation))
+    def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
+        """Add to the parameters' gradients; return that of x."""
+        # 4 narrow it again
+        grad = self.contract.backward(grad_output)
+        # 3 drop features, in training only
+        grad = self.dropout.backward(grad)
+        # 2 apply the activation function
+        grad = self.activate_backward(self.h, grad)
+        # 1 widen each position
+        return self.expand.backward(grad)
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-13
 class LayerNorm(Module):
-    """Shift and scale the features of every position to mean 0 and variance 1, then by a learned scale and shift.
+    """Bring each position to mean 0 and variance 1, then scale and shift each feature.
 
-    Args:
-        d_model: features of a position, on the last axis.
-        eps: added to the variance, in [0, 1); with 0, a position whose features are all equal is divided by zero.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Ba, Kiros & Hinton 2016, "Layer Normalization", eq. 3 and 4.
+    eps is added to the variance; with 0, equal features are divided by zero.
+    Source: Ba, Kiros & Hinton 2016, equations 3 and 4.
     """
 
+    @checked
     def __init__(self, d_model: int, eps: float = 1e-5):
         check_positive(d_model=d_model)
         check_rate(eps=eps)
@@ -125,62 +132,86 @@ class LayerNorm(Module):
         self.gamma = Parameter(np.ones(d_model))
         self.beta = Parameter(np.zeros(d_model))
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
-        """Normalise the last axis of (..., d_model)."""
+    def forward(self, x: Float[ndarray, "*batch d_model"]):
+        """The last axis, normalized."""
         check_features(len(self.gamma.value), x=x)
-        mean = x.mean(axis=-1, keepdims=True)  # (..., 1)
-        self.std = np.sqrt(x.var(axis=-1, keepdims=True) + self.eps)  # (..., 1)
-        self.normalized = (x - mean) / self.std  # (..., d_model)
+
+        # 1 subtract the mean of each position
+        centered = x - x.mean(axis=-1, keepdims=True)
+        # 2 divide by its standard deviation
+        variance = (centered**2).mean(axis=-1, keepdims=True)
+        self.std = np.sqrt(variance + self.eps)
+        self.normalized = centered / self.std
+        # 3 scale and shift each feature
         return self.normalized * self.gamma.value + self.beta.value
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of gamma and beta; return that of the input, (..., d_model)."""
+    def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
+        """Add to the gradients of gamma and beta; return that of x."""
         check_shape(self.normalized.shape, grad_output=grad_output)
-        d_model = len(self.gamma.value)
-        self.gamma.grad += (grad_output * self.normalized).reshape(-1, d_model).sum(axis=0)
+        normalized, d_model = self.normalized, len(self.gamma.value)
+
+        # 3 scale and shift each feature
+        grad_gamma = grad_output * normalized
+        self.gamma.grad += grad_gamma.reshape(-1, d_model).sum(axis=0)
         self.beta.grad += grad_output.reshape(-1, d_model).sum(axis=0)
-        grad = grad_output * self.gamma.value  # (..., d_model)
-        along_mean = grad.mean(axis=-1, keepdims=True)  # (..., 1)
-        along_normalized = self.normalized * (grad * self.normalized).mean(axis=-1, keepdims=True)  # (..., d_model)
-        return (grad - along_mean - along_normalized) / self.std
+        grad = grad_output * self.gamma.value
+        # 2 and 1: minus its mean, minus its part along the normalized features
+        mean = grad.mean(axis=-1, keepdims=True)
+        along = (grad * normalized).mean(axis=-1, keepdims=True)
+        return (grad - mean - normalized * along) / self.std
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-15
 class ResidualConnection(Module):
-    """Add what a sub-layer computes to the input that it was given, with dropout and a LayerNorm around it.
+    """Add what a sub-layer computes to its input, with dropout and a LayerNorm.
 
-    Args:
-        d_model: features of a position.
-        dropout: rate of dropout on the sub-layer's output, before the addition, in [0, 1).
-        norm_first: normalise the sub-layer's input (True) or the sum (False, as in 2017).
-        eps: added to the variance by the LayerNorm, in [0, 1).
-        rng: a generator or a seed, from which the zeros of dropout are drawn.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, dropout or eps is not in [0, 1), or norm_first is not True or False.
-
-    Source: He et al. 2016, "Deep Residual Learning for Image Recognition", eq. 1; Vaswani et al. 2017, section 5.4 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes the sub-layer's input (True) or the sum (False, as in 2017).
+    Source: He et al. 2016, equation 1; Xiong et al. 2020, table 1 (both orders).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, dropout: float = 0, norm_first: bool = False, eps: float = 1e-5,
-        rng: Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        dropout: float = 0,
+        norm_first: bool = False,
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_rate(dropout=dropout)
-        check_choice((False, True), norm_first=norm_first)
         self.norm, self.dropout = LayerNorm(d_model, eps), Dropout(dropout, rng)
         self.norm_first = norm_first
 
-    def forward(self, x: np.ndarray, sublayer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Map x (..., d_model) to (..., d_model) around sublayer, a function of one such array."""
+    def forward(self, x: Float[ndarray, "*batch d_model"], sublayer: Callable):
+        """x plus what the sub-layer, a function of one array, makes of it."""
         check_callable(sublayer=sublayer)
-        y = sublayer(self.norm(x) if self.norm_first else x)
-        check_features(len(self.norm.gamma.value), x=x, sublayer_output=y)
-        y = x + self.dropout(y)
-        return y if self.norm_first else self.norm(y)
 
-    def backward(self, grad_output: np.ndarray, sublayer_backward: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the gradient of x; sublayer_backward maps the gradient of the sub-layer's output to that of its input."""
+        # 1 normalize the input, if pre-norm
+        h = self.norm(x) if self.norm_first else x
+        # 2 apply the sub-layer
+        h = sublayer(h)
+
+        check_features(len(self.norm.gamma.value), x=x, sublayer_output=h)
+
+        # 3 drop features, in training only
+        h = self.dropout(h)
+        # 4 add the input
+        h = x + h
+        # 5 normalize the sum, if post-norm
+        return h if self.norm_first else self.norm(h)
+
+    def backward(
+        self, grad_output: Float[ndarray, "*batch d_model"], sublayer_backward: Callable
+    ):
+        """The gradient of x; sublayer_backward is the backward pass of the sub-layer."""
         check_callable(sublayer_backward=sublayer_backward)
+
+        # 5 normalize the sum, if post-norm
         grad = grad_output if self.norm_first else self.norm.backward(grad_output)
-        through = sublayer_backward(self.dropout.backward(grad))
-        return grad + (self.norm.backward(through) if self.norm_first else through)
+        # 3 drop features, in training only
+        through = self.dropout.backward(grad)
+        # 2 apply the sub-layer
+        through = sublayer_backward(through)
+        # 1 normalize the input, if pre-norm
+        through = self.norm.backward(through) if self.norm_first else through
+        # 4 add the input
+        return grad + through

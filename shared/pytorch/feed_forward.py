@@ -10,28 +10,29 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_callable, check_choice, check_features, check_positive, check_rate
+from ..checks import check_callable, check_choice, check_features
+from ..checks import check_positive, check_rate
+from ..contracts import Float, checked
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-3
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh")}
+ACTIVATIONS = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-5
 class FeedForward(nn.Module):
-    """Two linear layers with an activation between them, applied to every position by itself.
+    """Two linear layers with an activation function between them, for each position.
 
-    Args:
-        d_model: features of a position, in and out.
-        d_ff: features between the two layers.
-        dropout: rate of dropout on the features between the layers, in [0, 1).
-        activation: "relu", "gelu" (exact) or "gelu_tanh" (approximate).
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, dropout is not in [0, 1), or the activation is unknown.
-
-    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.3, eq. 2.
+    activation is "relu", "gelu" (exact) or "gelu_tanh" (approximate).
+    Source: Vaswani et al. 2017, equation 2.
     """
 
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0, activation: str = "relu"):
+    @checked
+    def __init__(
+        self, d_model: int, d_ff: int, dropout: float = 0.0, activation: str = "relu"
+    ):
         check_positive(d_model=d_model, d_ff=d_ff)
         check_rate(dropout=dropout)
         check_choice(tuple(ACTIVATIONS), activation=activation)
@@ -41,64 +42,78 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.activate = ACTIVATIONS[activation]
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (..., d_model) to (..., d_model)."""
+    def forward(self, x: Float[Tensor, "*batch d_model"]):
+        """Each position's output, computed from this position alone."""
         check_features(self.expand.in_features, x=x)
-        h = self.activate(self.expand(x))  # (..., d_ff)
-        return self.contract(self.dropout(h))  # (..., d_model)
+
+        # 1 widen each position
+        h = self.expand(x)
+        # 2 apply the activation function
+        h = self.activate(h)
+        # 3 drop features, in training only
+        h = self.dropout(h)
+        # 4 narrow it again
+        return self.contract(h)
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-13
 class LayerNorm(nn.LayerNorm):
-    """Shift and scale the features of every position to mean 0 and variance 1, then by a learned scale and shift.
+    """Bring each position to mean 0 and variance 1, then scale and shift each feature.
 
-    Args:
-        d_model: features of a position, on the last axis.
-        eps: added to the variance, in [0, 1); with 0, a position whose features are all equal is divided by zero.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Ba, Kiros & Hinton 2016, "Layer Normalization", eq. 3 and 4.
+    eps is added to the variance; with 0, equal features are divided by zero.
+    Source: Ba, Kiros & Hinton 2016, equations 3 and 4.
     """
 
+    @checked
     def __init__(self, d_model: int, eps: float = 1e-5):
         check_positive(d_model=d_model)
         check_rate(eps=eps)
         super().__init__(d_model, eps=eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis of (..., d_model)."""
+    def forward(self, x: Float[Tensor, "*batch d_model"]):
+        """The last axis, normalized."""
         check_features(len(self.weight), x=x)
+
+        # 1 subtract the mean of each position
+        # 2 divide by its standard deviation
+        # 3 scale and shift each feature
         return super().forward(x)
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-15
 class ResidualConnection(nn.Module):
-    """Add what a sub-layer computes to the input that it was given, with dropout and a LayerNorm around it.
+    """Add what a sub-layer computes to its input, with dropout and a LayerNorm.
 
-    Args:
-        d_model: features of a position.
-        dropout: rate of dropout on the sub-layer's output, before the addition, in [0, 1).
-        norm_first: normalise the sub-layer's input (True) or the sum (False, as in 2017).
-        eps: added to the variance by the LayerNorm, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number, dropout or eps is not in [0, 1), or norm_first is not True or False.
-
-    Source: He et al. 2016, "Deep Residual Learning for Image Recognition", eq. 1; Vaswani et al. 2017, section 5.4 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes the sub-layer's input (True) or the sum (False, as in 2017).
+    Source: He et al. 2016, equation 1; Xiong et al. 2020, table 1 (both orders).
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.0, norm_first: bool = False, eps: float = 1e-5):
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        eps: float = 1e-5,
+    ):
         check_rate(dropout=dropout)
-        check_choice((False, True), norm_first=norm_first)
         super().__init__()
         self.norm = LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Map x (..., d_model) to (..., d_model) around sublayer, a function of one such tensor."""
+    def forward(self, x: Float[Tensor, "*batch d_model"], sublayer: Callable):
+        """x plus what the sub-layer, a function of one tensor, makes of it."""
         check_callable(sublayer=sublayer)
-        y = sublayer(self.norm(x) if self.norm_first else x)
-        check_features(len(self.norm.weight), x=x, sublayer_output=y)
-        y = x + self.dropout(y)
-        return y if self.norm_first else self.norm(y)
+
+        # 1 normalize the input, if pre-norm
+        h = self.norm(x) if self.norm_first else x
+        # 2 apply the sub-layer
+        h = sublayer(h)
+
+        check_features(len(self.norm.weight), x=x, sublayer_output=h)
+
+        # 3 drop features, in training only
+        h = self.dropout(h)
+        # 4 add the input
+        h = x + h
+        # 5 normalize the sum, if post-norm
+        return h if self.norm_first else self.norm(h)

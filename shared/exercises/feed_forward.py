@@ -1,0 +1,366 @@
+"""Chapter 07: the feed-forward network, LayerNorm and the residual connection."""
+
+import math
+
+import numpy as np
+from scipy.special import erf, expit
+
+from shared.exercises import Exercise
+
+
+def _layer_norm(x, gamma, beta, eps, axis=-1, ddof=0):
+    mean, variance = x.mean(axis=axis, keepdims=True), x.var(axis=axis, keepdims=True, ddof=ddof)
+    return gamma * (x - mean) / np.sqrt(variance + eps) + beta
+
+
+def _draw_layer_norm(rng):
+    """Features far from mean 0, and an eps that counts in every second draw; as many positions as features in the third."""
+    batch, length, d_model = (int(size) for size in rng.permutation([2, 3, 5]))
+    if rng.random() < 1 / 3:
+        batch = length = d_model
+    x = rng.normal(1.0, 2.0, size=(batch, length, d_model))
+    return x, *rng.normal(size=(2, d_model)), float(rng.choice([0.3, 1.0]))
+
+
+def _outside(x, gamma, beta, eps):
+    std = np.sqrt(x.var(axis=-1, keepdims=True))
+    return gamma * (x - x.mean(axis=-1, keepdims=True)) / (std + eps) + beta
+
+
+def _by_variance(x, gamma, beta, eps):
+    return gamma * (x - x.mean(axis=-1, keepdims=True)) / (x.var(axis=-1, keepdims=True) + eps) + beta
+
+
+def _rms_norm(x, gamma, beta, eps):
+    return gamma * x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) + beta
+
+
+def _mean_kept(x, gamma, beta, eps):
+    return gamma * x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) + beta
+
+
+def _silu_backward(x, grad_output):
+    gate = expit(x)
+    return grad_output * (gate + x * gate * (1 - gate))
+
+
+def _draw_silu(rng):
+    x = rng.normal(size=tuple(int(size) for size in rng.permutation([2, 3, 4])))
+    x.flat[0], x.flat[1] = 1000.0, -1000.0  # e**1000 overflows
+    return x, rng.normal(1.0, 1.0, size=x.shape)
+
+
+def _overflowing_silu(x, grad_output):
+    gate = np.exp(x) / (1 + np.exp(x))
+    return grad_output * (gate + x * gate * (1 - gate))
+
+
+def _rms(x, eps):
+    return np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def _rms_norm_backward(x, grad_output, eps):
+    r = _rms(x, eps)
+    n = x / r
+    return (grad_output - n * (grad_output * n).mean(axis=-1, keepdims=True)) / r
+
+
+def _layer_norm_backward(x, grad_output, eps):
+    std = np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+    n = (x - x.mean(axis=-1, keepdims=True)) / std
+    mean, along = grad_output.mean(axis=-1, keepdims=True), (grad_output * n).mean(axis=-1, keepdims=True)
+    return (grad_output - mean - n * along) / std
+
+
+def _rms_with_mean(x, grad_output, eps):
+    return _rms_norm_backward(x, grad_output, eps) - grad_output.mean(axis=-1, keepdims=True) / _rms(x, eps)
+
+
+def _rms_summed(x, grad_output, eps):
+    r = _rms(x, eps)
+    n = x / r
+    return (grad_output - n * (grad_output * n).sum(axis=-1, keepdims=True)) / r
+
+
+def _rms_with_x(x, grad_output, eps):
+    r = _rms(x, eps)
+    return (grad_output - x * (grad_output * x).mean(axis=-1, keepdims=True)) / r
+
+
+def _rms_plus(x, grad_output, eps):
+    r = _rms(x, eps)
+    n = x / r
+    return (grad_output + n * (grad_output * n).mean(axis=-1, keepdims=True)) / r
+
+
+def _draw_rms(rng):
+    shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
+    return rng.normal(0.5, 1.5, size=shape), rng.normal(0.5, 1.0, size=shape), float(rng.choice([0.2, 0.5]))
+
+
+def _gated(x, gate_kernel, value_kernel, output_kernel, activate=None):
+    gate = x @ gate_kernel
+    gate = gate * expit(gate) if activate is None else activate(gate)
+    return (gate * (x @ value_kernel)) @ output_kernel
+
+
+def _draw_gated(rng):
+    """A square hidden layer in a third of the draws, so that a transposed kernel doesn't always fail."""
+    length, d_model, d_ff = (int(size) for size in rng.permutation([3, 4, 6]))
+    if rng.random() < 1 / 3:
+        d_ff = d_model
+    gate, value = rng.normal(size=(2, d_model, d_ff))
+    return rng.normal(size=(2, length, d_model)), gate, value, rng.normal(size=(d_ff, d_model))
+
+
+def _channel_norm(x, axes=(1,), ddof=0, eps=1e-5):
+    return (x - x.mean(axis=axes, keepdims=True)) / np.sqrt(x.var(axis=axes, keepdims=True, ddof=ddof) + eps)
+
+
+def _draw_images(rng):
+    """(batch, channels, height, width) of sizes that are all different, or the last three equal."""
+    sizes = [int(size) for size in rng.permutation([2, 3, 4, 5])]
+    if rng.random() < 1 / 3:
+        sizes[1:] = [sizes[1]] * 3
+    return (rng.normal(1.0, 2.0, size=sizes) * rng.uniform(0.5, 2.0, size=(sizes[0], 1, 1, 1)),)
+
+
+def _add_dropped(x, change, keep, rate):
+    return x + change * keep / (1 - rate)
+
+
+def _draw_dropped(rng):
+    shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
+    keep = rng.random(shape) < 0.6
+    keep.flat[0], keep.flat[1] = True, False
+    return rng.normal(size=shape), rng.normal(size=shape), keep, float(rng.choice([0.2, 0.4, 0.7]))
+
+
+EXERCISES = {
+    "07.1": Exercise(
+        right=math.sqrt(3),
+        praise="The root of D - 1, however large the feature is: LayerNorm keeps every number in range.",
+        mistakes={
+            "LayerNorm divides by the standard deviation, not by the largest number.": 1.0,
+            "You divided the squares by D - 1 = 3; LayerNorm divides by D = 4.": 1.5,
+            "You subtracted the mean; now divide by the standard deviation.": 750.0,
+            "Subtract the mean, 250, before you divide: 1000 / 500 forgets it.": 2.0,
+            "You divided 1000 by the standard deviation; subtract the mean, 250, first.": 1000 / math.sqrt(187500),
+            "That is the input. Subtract the mean, and divide by the standard deviation.": 1000.0,
+            "You divided by the variance; its root is wanted.": 750 / 187500,
+        },
+        hints=[
+            "The mean is 250. What are the four distances from it?",
+            "Their squares have the mean (3 * 250**2 + 750**2) / 4 = 3 * 250**2.",
+            "So the standard deviation is 250 times the root of 3. Divide 750 by it.",
+        ],
+    ),
+    "07.2": Exercise(
+        right=_layer_norm,
+        inputs=_draw_layer_norm,
+        shape="(batch, length, d_model)",
+        praise="That is LayerNorm as in the paper.",
+        trials=9,
+        mistakes={
+            "You divide the squares by D - 1; LayerNorm divides by D (ddof=0, NumPy's default).": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, ddof=1)
+            ),
+            "You add eps to the standard deviation; it belongs to the variance, inside the root.": _outside,
+            "You divide by the variance; take its root.": _by_variance,
+            "eps is not used.": lambda x, g, b, e: _layer_norm(x, g, b, 0.0),
+            "You normalize over the positions; mean and variance are those of the last axis.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=1)
+            ),
+            "You normalize over the examples, as batch norm does; mean and variance are those of the last axis.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=0)
+            ),
+            "You normalize over batch and positions, as batch norm does; use the last axis alone.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1))
+            ),
+            "You normalize over positions and features together; use the last axis alone.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(1, 2))
+            ),
+            "You use one mean and one variance for the whole array; each position has its own.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1, 2))
+            ),
+            "You divide by the root of the mean square: subtract the mean first.": _rms_norm,
+            "You divide x itself; subtract the mean first.": _mean_kept,
+            "gamma is not used.": lambda x, g, b, e: _layer_norm(x, 1.0, b, e),
+            "beta is not used.": lambda x, g, b, e: _layer_norm(x, g, 0.0, e),
+            "gamma and beta are not used.": lambda x, g, b, e: _layer_norm(x, 1.0, 0.0, e),
+            "gamma and beta are exchanged.": lambda x, g, b, e: _layer_norm(x, b, g, e),
+        },
+        hints=[
+            "Three lines, as by hand: the mean, the variance, the division. Then gamma and beta.",
+            "x.mean(axis=-1, keepdims=True): without keepdims the shapes don't fit, or fit by accident.",
+            "gamma * (x - mean) / np.sqrt(variance + eps) + beta",
+        ],
+    ),
+    "07.3": Exercise(
+        right=_silu_backward,
+        inputs=_draw_silu,
+        shape="that of x",
+        praise="The gate, plus x times how fast the gate opens: the same two terms as GELU's.",
+        mistakes={
+            "That is the gate alone. x stands in the gate, too: add x times the slope of the gate.": (
+                lambda x, g: g * expit(x)
+            ),
+            "That is x times the slope of the gate; the product rule has a second term, the gate itself.": (
+                lambda x, g: g * x * expit(x) * (1 - expit(x))
+            ),
+            "That is the slope of the gate; SiLU is x times the gate, so use the product rule.": (
+                lambda x, g: g * expit(x) * (1 - expit(x))
+            ),
+            "The derivative is right; multiply it by the upstream gradient.": (
+                lambda x, g: expit(x) + x * expit(x) * (1 - expit(x))
+            ),
+            "You subtract the two terms; the product rule adds them.": (
+                lambda x, g: g * (expit(x) - x * expit(x) * (1 - expit(x)))
+            ),
+            "The slope of the gate is the gate times (1 - the gate); yours lacks the first factor.": (
+                lambda x, g: g * (expit(x) + x * (1 - expit(x)))
+            ),
+            "The slope of the gate lacks its factor x.": lambda x, g: g * (expit(x) + expit(x) * (1 - expit(x))),
+            "That is the forward pass times the upstream gradient.": lambda x, g: g * x * expit(x),
+            "That is ReLU's backward pass.": lambda x, g: g * (x > 0),
+            "Right for small inputs, but large ones overflow to NaN: 1 / (1 + np.exp(-x)) doesn't.": _overflowing_silu,
+        },
+        hints=[
+            "SiLU is a product of two functions of x. What is the product rule?",
+            "(x s)' = s + x s', and s' = s (1 - s), where s = 1 / (1 + np.exp(-x)).",
+            "grad_output * (s + x * s * (1 - s))",
+        ],
+    ),
+    "07.4": Exercise(
+        right=_rms_norm_backward,
+        inputs=_draw_rms,
+        shape="that of x",
+        praise="The second term is gone: without a mean in the forward pass, none is taken out in the backward pass.",
+        mistakes={
+            "That is LayerNorm's backward pass: RMSNorm subtracts no mean, neither forward nor backward.": (
+                _layer_norm_backward
+            ),
+            "You subtract the gradient's mean; that term came from the mean in LayerNorm's forward pass.": _rms_with_mean,
+            "x moves its own divisor, too: the part of the gradient along the output is missing.": (
+                lambda x, g, e: g / _rms(x, e)
+            ),
+            "You sum over the features; the term along the output is a mean, 1/D times the sum.": _rms_summed,
+            "The term along the output needs the normalized x, twice; yours has x itself.": _rms_with_x,
+            "The sign of the second term is wrong: a larger x makes the divisor larger, and the output smaller.": _rms_plus,
+            "Divide by r at the end: the forward pass divided by it.": (
+                lambda x, g, e: _rms_norm_backward(x, g, e) * _rms(x, e)
+            ),
+            "eps is not used.": lambda x, g, e: _rms_norm_backward(x, g, 0.0),
+        },
+        hints=[
+            "Differentiate r**2 = mean(x**2) + eps: 2 r dr/dx_j = 2 x_j / D, so dr/dx_j = n_j / D with n = x / r.",
+            "The quotient rule: dn_i/dx_j = (delta_ij - n_i n_j / D) / r. Now sum over i.",
+            "(g - n * (g * n).mean(axis=-1, keepdims=True)) / r",
+        ],
+    ),
+    "07.6": Exercise(
+        track="pytorch",
+        right=_gated,
+        inputs=_draw_gated,
+        shape="(batch, length, d_model)",
+        praise="That is SwiGLU, the feed-forward network of Llama and many others.",
+        trials=9,
+        mistakes={
+            "SiLU is on the wrong branch: it belongs to x @ gate_kernel.": (lambda x, g, v, o: _gated(x, v, g, o)),
+            "You use the sigmoid; SiLU is x times the sigmoid.": lambda x, g, v, o: _gated(x, g, v, o, expit),
+            "You use ReLU; use SiLU.": lambda x, g, v, o: _gated(x, g, v, o, lambda h: np.maximum(h, 0)),
+            "You use GELU; use SiLU.": (
+                lambda x, g, v, o: _gated(x, g, v, o, lambda h: h * (1 + erf(h / math.sqrt(2))) / 2)
+            ),
+            "The activation function is missing.": lambda x, g, v, o: _gated(x, g, v, o, lambda h: h),
+            "You add the two branches; the gate multiplies.": (lambda x, g, v, o: ((x @ g) * expit(x @ g) + x @ v) @ o),
+            "This has no gate: multiply by x @ value_kernel before the last kernel.": (
+                lambda x, g, v, o: ((x @ g) * expit(x @ g)) @ o
+            ),
+            "SiLU goes on one branch only.": (lambda x, g, v, o: ((x @ g) * expit(x @ g) * (x @ v) * expit(x @ v)) @ o),
+            "SiLU goes on the gate's branch, before the product with the other.": (
+                lambda x, g, v, o: ((x @ g) * (x @ v) * expit((x @ g) * (x @ v))) @ o
+            ),
+        },
+        hints=[
+            "Two branches, x @ gate_kernel and x @ value_kernel, of shape (batch, length, d_ff).",
+            "F.silu on the first, then multiply the two, number by number.",
+            "(F.silu(x @ gate_kernel) * (x @ value_kernel)) @ output_kernel",
+        ],
+    ),
+    "07.7": Exercise(
+        track="pytorch",
+        right=_channel_norm,
+        inputs=_draw_images,
+        shape="(batch, channels, height, width)",
+        praise="ConvNeXt normalizes its images this way.",
+        trials=9,
+        mistakes={
+            "You normalize over the width, the last axis; the channels are axis 1.": lambda x: _channel_norm(x, (3,)),
+            "You normalize over the whole image; each pixel has a mean and a variance of its own.": (
+                lambda x: _channel_norm(x, (1, 2, 3))
+            ),
+            "You normalize each channel over its pixels (instance norm); take the mean over the channels.": (
+                lambda x: _channel_norm(x, (2, 3))
+            ),
+            "You normalize over the batch, as batch norm does; the channels are axis 1.": (
+                lambda x: _channel_norm(x, (0, 2, 3))
+            ),
+            "x.var and x.std divide by D - 1 unless you ask for correction=0.": lambda x: _channel_norm(x, ddof=1),
+            "The channels are still on the last axis: move them back.": lambda x: np.moveaxis(_channel_norm(x), 1, -1),
+            "You divide by the variance; take its root.": (
+                lambda x: (x - x.mean(axis=1, keepdims=True)) / (x.var(axis=1, keepdims=True) + 1e-5)
+            ),
+        },
+        hints=[
+            "F.layer_norm normalizes the last axes. Which axis are the channels?",
+            "Move the channels to the end, normalize, move them back: x.movedim(1, -1) and .movedim(-1, 1).",
+            "F.layer_norm(x.movedim(1, -1), (x.shape[1],)).movedim(-1, 1)",
+        ],
+    ),
+    "07.8": Exercise(
+        track="keras",
+        right=_add_dropped,
+        inputs=_draw_dropped,
+        shape="that of x",
+        praise="That is what ResidualConnection does in training.",
+        trials=8,
+        mistakes={
+            "You drop the sum; dropout acts on the change, before the addition.": (
+                lambda x, c, k, r: (x + c) * k / (1 - r)
+            ),
+            "You drop the sum, and don't divide; dropout acts on the change, before the addition.": (
+                lambda x, c, k, r: (x + c) * k
+            ),
+            "You drop x; dropout acts on the change.": lambda x, c, k, r: x * k / (1 - r) + c,
+            "The numbers that are kept must be divided by 1 - rate.": lambda x, c, k, r: x + c * k,
+            "You divide by the rate; divide by 1 - rate, the share that is kept.": lambda x, c, k, r: x + c * k / r,
+            "You multiply by 1 - rate; divide by it, so that the mean is kept.": lambda x, c, k, r: x + c * k * (1 - r),
+            "True in keep means that the number is kept.": lambda x, c, k, r: x + c * ~k / (1 - r),
+            "You divide x as well; only the change is scaled.": lambda x, c, k, r: (x + c * k) / (1 - r),
+            "Nothing is dropped.": lambda x, c, k, r: x + c,
+            "x is missing: the residual connection adds the change to it.": lambda x, c, k, r: c * k / (1 - r),
+        },
+        hints=[
+            "Three steps: drop, scale, add. In which order?",
+            "ops.where(keep, a, b) takes a where keep is True and b elsewhere.",
+            "x + ops.where(keep, change / (1 - rate), 0.0)",
+        ],
+    ),
+    "07.9": Exercise(
+        right=math.sqrt(0.5),
+        praise="The variance is divided by twice itself: an eps as large as the variance takes half of it.",
+        mistakes={
+            "That is right if eps is negligible. Keras' default is 1e-3, as large as the variance.": 1.0,
+            "That is PyTorch's answer, with eps=1e-5. What is Keras' default?": math.sqrt(0.001 / 0.00101),
+            "That is the variance of the output; the standard deviation is its root.": 0.5,
+            "You added eps to the standard deviation; it is added to the variance.": math.sqrt(0.001)
+            / (math.sqrt(0.001) + 0.001),
+            "The root of 2 divides; it doesn't multiply: a larger eps makes the output smaller.": math.sqrt(2),
+        },
+        hints=[
+            "The output is x / sqrt(variance + eps), with variance 0.001.",
+            "Keras' default eps is 0.001. What is the root of 0.001 / 0.002?",
+        ],
+    ),
+}
