@@ -44,9 +44,13 @@ CALLS = {
         x_label="pass",
     ),
     "lines": lambda: plots.lines([64, 128, 256], {"a": [1, 2, 4], "b": [3, 5, 9.5]}, "length (tokens)", "time (ms)"),
+    "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
+    "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
 }
 DESCRIBED = {  # what a plot says of itself
+    "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
+    "line_panels": "Curves of y against x. left, a: from 1 to 4; left, b: from 3 to 3, lowest 1 at 1.",
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
