@@ -180,7 +180,10 @@ def test_a_kernel_starts_uniform_up_to_the_limit_of_glorot(sizes):
 
 NUMPY_MISUSE = [
     (lambda: numpy_models.Linear(0, 3), ValueError, "in_features=0"),
-    (lambda: numpy_models.Linear(3, 1.5), TypeError, "out_features=1.5"),
+    (lambda: numpy_models.Linear(3, 0), ValueError, "out_features=0: expected at least 1"),
+    (lambda: numpy_models.Linear(3, 1.5), TypeError, "Linear.__init__: out_features is 1.5; expected int"),
+    (lambda: numpy_models.Linear(3, True), TypeError, "out_features is True"),
+    (lambda: numpy_models.Linear(3, 2, "seed"), TypeError, "rng is 'seed'"),
     (lambda: numpy_models.Linear(3, 2, 0)(np.zeros((2, 4))), ValueError, r"x has shape \(2, 4\): expected 3 features"),
     (lambda: numpy_models.Linear(3, 2, 0)([1, 2, 3]), TypeError, "x is a list"),
     (lambda: numpy_models.Linear(3, 2, 0).backward(np.zeros((2, 2))), AttributeError, "call the module first"),
@@ -195,7 +198,8 @@ NUMPY_MISUSE = [
         "grad_output has shape",
     ),
     (lambda: numpy_models.Dropout(1.0), ValueError, "rate=1.0"),
-    (lambda: numpy_models.Dropout("half"), TypeError, "rate='half'"),
+    (lambda: numpy_models.Dropout(-0.1), ValueError, r"rate=-0.1: expected a rate in \[0, 1\)"),
+    (lambda: numpy_models.Dropout("half"), TypeError, "Dropout.__init__: rate is 'half'; expected float"),
     (
         lambda: after_forward(numpy_models.Dropout(0.5, 0), (4, 3)).backward(np.zeros((4, 1))),
         ValueError,
@@ -235,8 +239,14 @@ def test_keras_and_its_twins_refuse_the_same_misuse(track):
     x = tensor(np.zeros((2, 4), np.float32))
     with pytest.raises(ValueError, match="hidden_features=-1: expected at least 1"):
         module.MLP(5, -1, 3)
-    with pytest.raises(TypeError, match="out_features='3': expected a whole number"):
+    with pytest.raises(ValueError, match="out_features=0: expected at least 1"):
+        module.MLP(5, 7, 0)
+    with pytest.raises(ValueError, match="in_features=0: expected at least 1"):
+        module.MLP(0, 7, 3)
+    with pytest.raises(TypeError, match=r"MLP.__init__: out_features is '3'; expected int"):
         module.MLP(5, 7, "3")
+    with pytest.raises(TypeError, match=r"MLP.__init__: hidden_features is 7.0; expected int"):
+        module.MLP(5, 7.0, 3)
     with pytest.raises(ValueError, match=r"x has shape \(2, 4\): expected 5 features on its last axis"):
         module.MLP(5, 7, 3)(x)
     with pytest.raises(ValueError, match=r"x has shape \(2, 4\): expected 5 features on its last axis"):

@@ -47,6 +47,9 @@ CALLS = {
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
+    "predictions": lambda: plots.predictions(
+        [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
+    ),
 }
 DESCRIBED = {  # what a plot says of itself
     "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
@@ -54,6 +57,8 @@ DESCRIBED = {  # what a plot says of itself
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
+    "predictions": "price against size, from 1 to 3: before from 1.00 to 3.00; after from 2.00 to 4.50. The targets are "
+    "points at (1, 2), (2, 3), (3, 5); a dashed line joins each to every prediction: its error.",
 }
 every_plot = pytest.mark.parametrize("name", CALLS)
 first_picture = functools.cache(lambda name: CALLS[name]())
@@ -126,6 +131,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("bars", "pass", "time (ms)"),
     ("lines", "length (tokens)", "time (ms)"),
     ("word_vectors", "nature", "money"),
+    ("predictions", "size", "price"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):
     figure = CALLS[name]()
@@ -278,6 +284,10 @@ BAD = {
     "bar of text": (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\] has dtype"),
     "lines of nothing": (lambda: plots.lines([1, 2], {"a": [1, 0]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
     "lines too short": (lambda: plots.lines([1, 2], {"a": [1]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
+    "no prediction": (lambda: plots.predictions([1, 2], {}, "x", "y"), ValueError, "values={}: expected at least one"),
+    "prediction too short": (lambda: plots.predictions([1, 2], {"a": [1]}, "x", "y"), ValueError, "a has 1 numbers: expected 2"),
+    "a target too many": (lambda: plots.predictions([1, 2], {"a": [1, 2]}, "x", "y", [1, 2, 3]), ValueError, "targets has 3 numbers: expected 2"),
+    "predictions of text": (lambda: plots.predictions([1, 2], {"a": ["1", "2"]}, "x", "y"), TypeError, "a has dtype"),
     "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
     "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
     "empty alt": (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt='  ': expected a sentence"),
@@ -288,6 +298,17 @@ BAD = {
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_predictions_are_lines_and_their_errors_join_them_to_the_targets(figures):
+    axes = CALLS["predictions"]().axes[0]
+    before, after, targets = axes.lines
+    assert [list(line.get_ydata()) for line in (before, after, targets)] == [[1, 2, 3], [2, 3, 4.5], [2, 3, 5]]
+    errors = [[sorted(y for _, y in segment) for segment in each.get_segments()] for each in axes.collections]
+    assert errors == [[[1, 2], [2, 3], [3, 5]], [[2, 2], [3, 3], [4.5, 5]]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["before", "after", "target"]
+    alone = plots.predictions([0.0, 1.0], {"a": [1.0, 2.0]}, "x", "y")
+    assert len(alone.axes[0].lines) == 1 and not alone.axes[0].collections
 
 
 def test_text_lines_are_drawn_and_checked():

@@ -267,6 +267,59 @@ def word_vectors(
 
 
 @_styled
+def predictions(
+    x: Sequence[float],
+    values: Mapping[str, Sequence[float]],
+    x_label: str,
+    y_label: str,
+    targets: Sequence[float] | None = None,
+) -> Picture:
+    """Draw what models predict against one input, a line for each model, and how far each is from the targets.
+
+    Args:
+        x: the input, in rising order.
+        values: model: its prediction for each x.
+        x_label, y_label: what is on the axes, with its unit.
+        targets: what should have been predicted, a point for each x, joined to every line by its error; None for no points.
+
+    Returns:
+        The picture; its description names the ends of each line, and the targets.
+
+    Raises:
+        TypeError: if values is not a dict of real numbers.
+        ValueError: if values is empty, or a line or the targets have not as many numbers as x.
+    """
+    _not_empty("values", values)
+    x = _numbers("x", x, 1)
+    given = dict(values) | ({} if targets is None else {"targets": targets})
+    given = {name: _numbers(name, each, 1) for name, each in given.items()}
+    for name, each in given.items():
+        if len(each) != len(x):
+            raise ValueError(f"{name} has {len(each)} numbers: expected {len(x)}, one for each x")
+    targets = given.pop("targets") if targets is not None else None
+    figure = Figure(figsize=(5.2, 3.6))
+    axes = figure.subplots()
+    told = []
+    shift = 0.012 * (x[-1] - x[0])  # so that the errors of two lines stand beside one another
+    for number, ((name, line), colour) in enumerate(zip(given.items(), itertools.cycle(COLOURS.values()))):
+        axes.plot(x, line, color=colour, label=name, linewidth=2)
+        told.append(f"{name} from {line[0]:.2f} to {line[-1]:.2f}")
+        if targets is not None:
+            place = x + (number - (len(given) - 1) / 2) * shift
+            axes.vlines(place, line, targets, color=colour, linestyle="--", linewidth=1.3)
+    described = f"{y_label} against {x_label}, from {x[0]:g} to {x[-1]:g}: {'; '.join(told)}."
+    if targets is not None:
+        axes.plot(x, targets, "o", color=INK, label="target", zorder=3)
+        axes.set_xticks(x)
+        points = ", ".join(f"({a:g}, {b:g})" for a, b in zip(x, targets))
+        described += f" The targets are points at {points}; a dashed line joins each to every prediction: its error."
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False)
+    return show(figure, described)
+
+
+@_styled
 def loss_curves(
     curves: Mapping[str, np.ndarray],
     bounds: Mapping[str, float],
@@ -526,7 +579,7 @@ def bars(
     axes.set_title(title, pad=24)  # above the legend
     axes.margins(y=0.12)
     axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
-    groups = ", ".join(map(str, values))
+    groups = ", ".join(" ".join(str(group).split()) for group in values)  # a name may have two lines
     described = f"Bars of {y_label} for {', '.join(names)}, in {len(values)} groups: {groups}."
     return show(figure, described if alt is None else alt)
 

@@ -4,33 +4,30 @@
 __all__ = ['MLP', 'mlp']
 
 # %% ../../notebooks/02_models/keras.ipynb #title-3
-from typing import Any
-
 import keras
 from keras import ops
 
 from ..checks import check_entries, check_features, check_positive
+from ..contracts import Any, checked
 
 # %% ../../notebooks/02_models/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")
 class MLP(keras.Model):
-    """Two linear layers with a ReLU between them: the model as an object that owns its parameters.
+    """Two linear layers with a ReLU between them, as an object with parameters."""
 
-    Args:
-        in_features: features of an example.
-        hidden_features: features between the two layers.
-        out_features: values predicted for an example.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-    """
-
-    def __init__(self, in_features: int, hidden_features: int, out_features: int, **kwargs: Any):
-        check_positive(in_features=in_features, hidden_features=hidden_features, out_features=out_features)
+    @checked
+    def __init__(
+        self, in_features: int, hidden_features: int, out_features: int, **kwargs
+    ):
+        check_positive(in_features=in_features, out_features=out_features)
+        check_positive(hidden_features=hidden_features)
         super().__init__(**kwargs)
-        self.in_features, self.hidden_features, self.out_features = in_features, hidden_features, out_features
-        self.hidden = keras.layers.Dense(hidden_features, activation="relu", dtype=self.dtype_policy)
-        self.readout = keras.layers.Dense(out_features, dtype=self.dtype_policy)
+        self.in_features = in_features
+        self.hidden_features = hidden_features
+        self.out_features = out_features
+        dtype = self.dtype_policy
+        self.hidden = keras.layers.Dense(hidden_features, activation="relu", dtype=dtype)
+        self.readout = keras.layers.Dense(out_features, dtype=dtype)
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -41,7 +38,13 @@ class MLP(keras.Model):
     def call(self, x: Any) -> Any:
         """Map (..., in_features) to (..., out_features)."""
         check_features(self.in_features, x=x)
-        return self.readout(self.hidden(x))
+
+        # 1 compute the hidden features
+        # 2 replace negative ones by 0 (ReLU)
+        # Dense(..., activation="relu") does both
+        h = self.hidden(x)
+        # 3 predict from the hidden features
+        return self.readout(h)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""
@@ -53,19 +56,20 @@ class MLP(keras.Model):
 
 # %% ../../notebooks/02_models/keras.ipynb #implementation-4
 def mlp(params: dict[str, Any], x: Any) -> Any:
-    """Two linear layers with a ReLU between them: the model as a function of its parameters.
+    """Two linear layers with a ReLU between them, as a function of its parameters.
 
-    Args:
-        params: `hidden.kernel` (in, hidden), `hidden.bias` (hidden,), `readout.kernel` (hidden, out), `readout.bias` (out,).
-        x: (..., in) examples.
-
-    Returns:
-        (..., out) predictions.
-
-    Raises:
-        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
+    params has hidden.kernel (in, hidden), hidden.bias (hidden,), readout.kernel
+    (hidden, out) and readout.bias (out,). x is (..., in), the result (..., out).
     """
-    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
+    names = ("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias")
+    check_entries(names, params=params)
     check_features(params["hidden.kernel"].shape[0], x=x)
-    h = ops.relu(ops.matmul(x, params["hidden.kernel"]) + params["hidden.bias"])  # (..., hidden)
-    return ops.matmul(h, params["readout.kernel"]) + params["readout.bias"]
+
+    # 1 compute the hidden features
+    h = ops.matmul(x, params["hidden.kernel"])
+    h = h + params["hidden.bias"]
+    # 2 replace negative ones by 0 (ReLU)
+    h = ops.relu(h)
+    # 3 predict from the hidden features
+    y = ops.matmul(h, params["readout.kernel"])
+    return y + params["readout.bias"]

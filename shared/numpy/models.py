@@ -3,41 +3,42 @@
 # %% auto #0
 __all__ = ['Parameter', 'ParameterTree', 'Module', 'Linear', 'Dropout', 'MLP', 'mlp', 'mlp_backward']
 
-# %% ../../notebooks/02_models/numpy.ipynb #title-3
+# %% ../../notebooks/02_models/numpy.ipynb #implementation-imports
 import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
 
-from ..checks import check_entries, check_features, check_positive, check_rate, check_shape
+from ..checks import check_entries, check_features, check_positive, check_shape
+from ..contracts import checked
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-2
 class Parameter:
-    """An array that training changes, and beside it the gradient that backward passes have added up.
+    """An array that training changes, and its gradient, to which backward passes add."""
 
-    Args:
-        value: the initial values, any shape, a floating-point dtype.
-    """
-
-    def __init__(self, value: np.ndarray):
+    def __init__(self, value: ndarray):
         self.value = value
         self.grad = np.zeros_like(value)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-4
 class ParameterTree:
-    """What owns parameters, directly or through the trees among its attributes, and names each by its path."""
+    """An object that owns parameters, itself or through the objects in its attributes."""
 
     def trees(self, path: str = "") -> Iterator[tuple[str, "ParameterTree"]]:
-        """Yield (path, tree) for this one and everything inside it, in the order of the attributes."""
+        """Yield (path, tree) for this one and for every one inside it."""
         yield path, self
         for name, value in vars(self).items():
-            named = {f"{name}.{i}": item for i, item in enumerate(value)} if isinstance(value, list) else {name: value}
-            for key, item in named.items():
-                if isinstance(item, ParameterTree):
-                    yield from item.trees(f"{path}{key}.")
+            if isinstance(value, list):
+                children = {f"{name}.{i}": item for i, item in enumerate(value)}
+            else:
+                children = {name: value}
+            for key, child in children.items():
+                if isinstance(child, ParameterTree):
+                    yield from child.trees(f"{path}{key}.")
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Yield (path, parameter) for everything that training changes, each once: the first path counts."""
+        """Yield (path, parameter), each parameter once, under its first path."""
         seen = set()
         for path, tree in self.trees():
             for name, value in vars(tree).items():
@@ -45,13 +46,13 @@ class ParameterTree:
                     seen.add(id(value))
                     yield path + name, value
 
-    def parameters(self) -> dict[str, np.ndarray]:
-        """The live arrays by path: change one in place, and the model changes."""
-        return {path: parameter.value for path, parameter in self.named_parameters()}
+    def parameters(self) -> dict[str, ndarray]:
+        """The arrays by path; change one in place, and the model changes."""
+        return {path: each.value for path, each in self.named_parameters()}
 
-    def gradients(self) -> dict[str, np.ndarray]:
-        """The gradients by path: the sum of what backward has added since the last `zero_grad`."""
-        return {path: parameter.grad for path, parameter in self.named_parameters()}
+    def gradients(self) -> dict[str, ndarray]:
+        """The sums of all gradients since the last `zero_grad`, by path."""
+        return {path: each.grad for path, each in self.named_parameters()}
 
     def zero_grad(self) -> None:
         """Set every gradient to zero, in place."""
@@ -59,14 +60,15 @@ class ParameterTree:
             gradient.fill(0)
 
     def astype(self, dtype: type) -> "ParameterTree":
-        """Convert every parameter to dtype: float32 to train, float64 (as they are made) to compare."""
+        """Convert every parameter: float32 to train, float64 (the default) to compare."""
         for _, parameter in self.named_parameters():
-            parameter.value, parameter.grad = parameter.value.astype(dtype), parameter.grad.astype(dtype)
+            parameter.value = parameter.value.astype(dtype)
+            parameter.grad = parameter.grad.astype(dtype)
         return self
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-6
 class Module(ParameterTree):
-    """Base of every layer and model of the NumPy track: `forward` computes, `backward` returns the gradient of each input."""
+    """The base of every NumPy layer: `forward` computes, `backward` gives gradients."""
 
     training = True
 
@@ -75,160 +77,165 @@ class Module(ParameterTree):
         return self.forward(*args, **kwargs)
 
     def __getattr__(self, name: str):
-        # Python asks here only for what is not there. Almost always that is an array which forward would have kept.
+        # Python asks here for what is missing, mostly arrays that forward saves
         raise AttributeError(
-            f"{type(self).__name__} has no {name!r}; backward needs what forward keeps, so call the module first"
+            f"{type(self).__name__} has no {name!r}; backward needs what forward keeps, "
+            "so call the module first"
         )
 
     def train(self, mode: bool = True) -> "Module":
-        """Set training mode, in which dropout drops, for this module and everything inside it."""
+        """Set training mode, for this module and everything inside it."""
         for _, tree in self.trees():
             tree.training = mode
         return self
 
     def eval(self) -> "Module":
-        """Set evaluation mode, in which the output depends on the input alone."""
+        """Set evaluation mode: the output depends on nothing but the input."""
         return self.train(False)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-8
 class Linear(Module):
-    """An affine map of the last axis, x W + b.
+    """A layer of neurons, x W + b on the last axis.
 
-    Args:
-        in_features: size of the last axis of the input.
-        out_features: size of the last axis of the output.
-        rng: a generator or a seed, from which the initial kernel is drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-
-    Source: the kernel is drawn as in Glorot & Bengio 2010, eq. 16; the bias starts at zero.
+    Source: Glorot & Bengio 2010, equation 16, for the size of the first kernel.
     """
 
-    def __init__(self, in_features: int, out_features: int, rng: np.random.Generator | int | None = None):
+    @checked
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_positive(in_features=in_features, out_features=out_features)
+        rng = np.random.default_rng(rng)
         limit = math.sqrt(6 / (in_features + out_features))
-        self.kernel = Parameter(np.random.default_rng(rng).uniform(-limit, limit, (in_features, out_features)))
+        kernel = rng.uniform(-limit, limit, (in_features, out_features))
+        self.kernel = Parameter(kernel)
         self.bias = Parameter(np.zeros(out_features))
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
+    def forward(self, x: ndarray) -> ndarray:
         """Map (..., in_features) to (..., out_features)."""
         d_in, d_out = self.kernel.value.shape
         check_features(d_in, x=x)
-        self.x = x
-        return (x.reshape(-1, d_in) @ self.kernel.value + self.bias.value).reshape(*x.shape[:-1], d_out)
+        self.x = x  # for the backward pass
+        y = x.reshape(-1, d_in) @ self.kernel.value
+        y += self.bias.value
+        return y.reshape(*x.shape[:-1], d_out)
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of kernel and bias; return that of the input, (..., in_features)."""
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to the gradients of kernel and bias; return that of the input."""
         d_in, d_out = self.kernel.value.shape
         check_shape((*self.x.shape[:-1], d_out), grad_output=grad_output)
-        grad = grad_output.reshape(-1, d_out)  # (n, out)
+        grad = grad_output.reshape(-1, d_out)  # (examples, out)
         self.kernel.grad += self.x.reshape(-1, d_in).T @ grad
         self.bias.grad += grad.sum(axis=0)
         return (grad @ self.kernel.value.T).reshape(self.x.shape)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-10
 class Dropout(Module):
-    """Zero each element with probability rate in training, and scale the others so that the mean is kept.
-
-    Args:
-        rate: probability of a zero, in [0, 1).
-        rng: a generator or a seed, from which the zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if rate is not a number in [0, 1).
+    """In training, zero each element with probability rate, and scale the others up.
 
     Source: Srivastava et al. 2014, section 10 ("inverted" scaling).
     """
 
+    @checked
     def __init__(self, rate: float, rng: np.random.Generator | int | None = None):
-        check_rate(rate=rate)
+        if not 0 <= rate < 1:
+            raise ValueError(f"rate={rate}: expected a rate in [0, 1)")
         self.rate = rate
         self.rng = np.random.default_rng(rng)
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
-        """Same shape as x; x itself in evaluation."""
+    def forward(self, x: ndarray) -> ndarray:
+        """Drop in training; return x itself in evaluation."""
         self.scale = None
         if not self.training or self.rate == 0:
             return x
-        self.scale = (self.rng.random(x.shape) >= self.rate).astype(x.dtype) / (1 - self.rate)
+        kept = self.rng.random(x.shape) >= self.rate
+        self.scale = kept.astype(x.dtype) / (1 - self.rate)
         return x * self.scale
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Cut and scale the gradient as forward cut and scaled the input."""
-        if self.scale is not None:
-            check_shape(self.scale.shape, grad_output=grad_output)
-        return grad_output if self.scale is None else grad_output * self.scale
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Drop and scale the gradient where forward dropped and scaled the input."""
+        if self.scale is None:
+            return grad_output
+        check_shape(self.scale.shape, grad_output=grad_output)
+        return grad_output * self.scale
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-12
 class MLP(Module):
-    """Two linear layers with a ReLU between them: the model as an object that owns its parameters.
+    """Two linear layers with a ReLU between them, as an object with parameters."""
 
-    Args:
-        in_features: features of an example.
-        hidden_features: features between the two layers.
-        out_features: values predicted for an example.
-        rng: a generator or a seed, from which the initial kernels are drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-    """
-
+    @checked
     def __init__(
-        self, in_features: int, hidden_features: int, out_features: int, rng: np.random.Generator | int | None = None
+        self,
+        in_features: int,
+        hidden_features: int,
+        out_features: int,
+        rng: np.random.Generator | int | None = None,
     ):
-        check_positive(in_features=in_features, hidden_features=hidden_features, out_features=out_features)
+        check_positive(in_features=in_features, out_features=out_features)
+        check_positive(hidden_features=hidden_features)
         rng = np.random.default_rng(rng)
         self.hidden = Linear(in_features, hidden_features, rng)
         self.readout = Linear(hidden_features, out_features, rng)
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
+    def forward(self, x: ndarray) -> ndarray:
         """Map (..., in_features) to (..., out_features)."""
-        self.h = np.maximum(self.hidden(x), 0)  # (..., hidden)
-        return self.readout(self.h)
+        # 1 compute the hidden features
+        h = self.hidden(x)
+        # 2 replace negative ones by 0 (ReLU)
+        h = np.maximum(h, 0)
+        # 3 predict from the hidden features
+        y = self.readout(h)
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of all parameters; return that of the input, (..., in_features)."""
+        self.h = h  # for the backward pass
+        return y
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to the gradients of all parameters; return that of the input."""
+        # 3 predict from the hidden features
         grad_h = self.readout.backward(grad_output)
-        return self.hidden.backward(grad_h * (self.h > 0))
+        # 2 replace negative ones by 0 (ReLU)
+        grad_h = grad_h * (self.h > 0)
+        # 1 compute the hidden features
+        return self.hidden.backward(grad_h)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-14
-def mlp(params: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Two linear layers with a ReLU between them: the model as a function of its parameters.
+def mlp(params: dict[str, ndarray], x: ndarray) -> ndarray:
+    """Two linear layers with a ReLU between them, as a function of its parameters.
 
-    Args:
-        params: `hidden.kernel` (in, hidden), `hidden.bias` (hidden,), `readout.kernel` (hidden, out), `readout.bias` (out,).
-        x: (..., in) examples.
-
-    Returns:
-        (..., out) predictions.
-
-    Raises:
-        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
+    params has hidden.kernel (in, hidden), hidden.bias (hidden,), readout.kernel
+    (hidden, out) and readout.bias (out,). x is (..., in), the result (..., out).
     """
-    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
+    names = ("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias")
+    check_entries(names, params=params)
     check_features(len(params["hidden.kernel"]), x=x)
-    h = np.maximum(x @ params["hidden.kernel"] + params["hidden.bias"], 0)  # (..., hidden)
+
+    # 1 compute the hidden features
+    h = x @ params["hidden.kernel"] + params["hidden.bias"]
+    # 2 replace negative ones by 0 (ReLU)
+    h = np.maximum(h, 0)
+    # 3 predict from the hidden features
     return h @ params["readout.kernel"] + params["readout.bias"]
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-15
-def mlp_backward(params: dict[str, np.ndarray], x: np.ndarray, grad_output: np.ndarray) -> dict[str, np.ndarray]:
-    """Gradients of the parameters of `mlp`, by name, for the gradient of its output.
+def mlp_backward(
+    params: dict[str, ndarray], x: ndarray, grad_output: ndarray
+) -> dict[str, ndarray]:
+    """The gradients of the parameters of `mlp`, by name.
 
-    Args:
-        params: as for `mlp`.
-        x: (n, in) examples.
-        grad_output: (n, out) gradient of the loss with respect to `mlp(params, x)`.
-
-    Raises:
-        ValueError: if an entry of params is missing, or a shape does not fit.
+    x is (examples, in); grad_output, the gradient of `mlp(params, x)`, (examples, out).
     """
-    check_shape(mlp(params, x).shape, grad_output=grad_output)
-    h = np.maximum(x @ params["hidden.kernel"] + params["hidden.bias"], 0)  # (n, hidden)
-    grad_hidden = (grad_output @ params["readout.kernel"].T) * (h > 0)
+    out_features = len(params["readout.bias"])
+    check_shape((len(x), out_features), grad_output=grad_output)
+    h = np.maximum(x @ params["hidden.kernel"] + params["hidden.bias"], 0)
+
+    grad_h = grad_output @ params["readout.kernel"].T
+    grad_h = grad_h * (h > 0)
     return {
-        "hidden.kernel": x.T @ grad_hidden,
-        "hidden.bias": grad_hidden.sum(axis=0),
+        "hidden.kernel": x.T @ grad_h,
+        "hidden.bias": grad_h.sum(axis=0),
         "readout.kernel": h.T @ grad_output,
         "readout.bias": grad_output.sum(axis=0),
     }

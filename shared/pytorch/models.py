@@ -8,22 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_entries, check_features, check_positive
+from ..contracts import checked
 
 # %% ../../notebooks/02_models/pytorch.ipynb #implementation-2
 class MLP(nn.Module):
-    """Two linear layers with a ReLU between them: the model as an object that owns its parameters.
+    """Two linear layers with a ReLU between them, as an object with parameters."""
 
-    Args:
-        in_features: features of an example.
-        hidden_features: features between the two layers.
-        out_features: values predicted for an example.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-    """
-
+    @checked
     def __init__(self, in_features: int, hidden_features: int, out_features: int):
-        check_positive(in_features=in_features, hidden_features=hidden_features, out_features=out_features)
+        check_positive(in_features=in_features, out_features=out_features)
+        check_positive(hidden_features=hidden_features)
         super().__init__()
         self.hidden = nn.Linear(in_features, hidden_features)
         self.readout = nn.Linear(hidden_features, out_features)
@@ -31,23 +25,28 @@ class MLP(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., in_features) to (..., out_features)."""
         check_features(self.hidden.in_features, x=x)
-        return self.readout(torch.relu(self.hidden(x)))
+
+        # 1 compute the hidden features
+        h = self.hidden(x)
+        # 2 replace negative ones by 0 (ReLU)
+        h = torch.relu(h)
+        # 3 predict from the hidden features
+        return self.readout(h)
 
 # %% ../../notebooks/02_models/pytorch.ipynb #implementation-4
 def mlp(params: dict[str, Tensor], x: Tensor) -> Tensor:
-    """Two linear layers with a ReLU between them: the model as a function of its parameters.
+    """Two linear layers with a ReLU between them, as a function of its parameters.
 
-    Args:
-        params: `hidden.kernel` (in, hidden), `hidden.bias` (hidden,), `readout.kernel` (hidden, out), `readout.bias` (out,).
-        x: (..., in) examples.
-
-    Returns:
-        (..., out) predictions.
-
-    Raises:
-        ValueError: if an entry of params is missing, or x does not have the features that `hidden.kernel` expects.
+    params has hidden.kernel (in, hidden), hidden.bias (hidden,), readout.kernel
+    (hidden, out) and readout.bias (out,). x is (..., in), the result (..., out).
     """
-    check_entries(("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias"), params=params)
+    names = ("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias")
+    check_entries(names, params=params)
     check_features(len(params["hidden.kernel"]), x=x)
-    h = torch.relu(x @ params["hidden.kernel"] + params["hidden.bias"])  # (..., hidden)
+
+    # 1 compute the hidden features
+    h = x @ params["hidden.kernel"] + params["hidden.bias"]
+    # 2 replace negative ones by 0 (ReLU)
+    h = torch.relu(h)
+    # 3 predict from the hidden features
     return h @ params["readout.kernel"] + params["readout.bias"]
