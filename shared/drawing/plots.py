@@ -572,7 +572,8 @@ def bars(
             label=name,
         )
         if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
-            axes.bar_label(drawn, fmt="{:.3g}", padding=2, fontsize=9)
+            short = log and max(heights) < 99.5  # 0.0298 is wider than its bar, and 0.03 is not
+            axes.bar_label(drawn, fmt="{:.2g}" if short else "{:.3g}", padding=2, fontsize=9)
     axes.set_xticks(range(len(values)), list(values))
     axes.tick_params(axis="x", length=0)
     axes.set(xlabel=x_label, ylabel=y_label, yscale="log" if log else "linear")
