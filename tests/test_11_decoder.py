@@ -819,7 +819,7 @@ CONSTRUCTORS = [
     ({"d_ff": -1}, ValueError, "d_ff=-1: expected at least 1"),
     ({"d_ff": "12"}, TypeError, "d_ff is '12'; expected int"),
     ({"dropout": 1.0}, ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
-    ({"dropout": None}, TypeError, "dropout=None: expected a number"),
+    ({"dropout": None}, TypeError, "dropout(=| is )None.* expected"),
     ({"norm_first": "post"}, TypeError, "norm_first is 'post'; expected bool"),
     ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
     ({"eps": -1.0}, ValueError, r"eps=-1.0: expected a rate in \[0, 1\)"),

