@@ -114,6 +114,14 @@ def test_inputs_are_shown_by_the_next_cell(path):
 
 
 @every_page
+def test_frameworks_are_seeded(path):
+    """`import shared` seeds what is imported already; a framework that comes later draws other numbers in every run."""
+    source = "\n".join(cell.source for cell in code(read(path)))
+    if path.stem != "numpy":
+        assert "shared.set_seed(" in source
+
+
+@every_page
 def test_lines_fit_the_page_and_drawing_stays_out(path):
     for cell in code(read(path)):
         assert [line for line in cell.source.splitlines() if len(line) > 90] == [], f"{cell.id} is too wide"
