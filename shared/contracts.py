@@ -85,10 +85,18 @@ def _in_a_line(function: Callable, signature: inspect.Signature, told: str, args
     if not found:
         return f"{function.__qualname__}: the result is not {_written(signature.return_annotation)}"
     name = found[1]
+    annotation, value = function.__annotations__[name], given[name]
+    # Of *inputs and **named, which hold several values, the one that does not fit.
+    kind = signature.parameters[name].kind
+    if kind == inspect.Parameter.VAR_POSITIONAL:
+        position, value = next((i, each) for i, each in enumerate(value) if not isinstance(each, annotation))
+        name = f"{name}[{position}]"
+    elif kind == inspect.Parameter.VAR_KEYWORD:
+        name, value = next((key, each) for key, each in value.items() if not isinstance(each, annotation))
     others = [f"{key} {tuple(value.shape)}" for key, value in given.items() if key != name and _is_array(value)]
-    expected = _written(function.__annotations__[name])
+    expected = _written(annotation)
     expected = re.sub(r"\{self\.(\w+)\}", lambda attribute: str(getattr(given["self"], attribute[1])), expected)
-    line = f"{function.__qualname__}: {name} {_came(given[name])}; expected {expected}"
+    line = f"{function.__qualname__}: {name} {_came(value)}; expected {expected}"
     return line + (f", beside {', '.join(others)}" if others else "")
 
 

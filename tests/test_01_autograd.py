@@ -514,7 +514,7 @@ def test_keras_and_pytorch_gradients_can_be_differentiated_and_ours_says_no():
 
     assert second(pytorch_track.gradient, torch.tensor(2.0)) == 12
     assert second(keras_track.gradient, np.array(2.0, np.float32)) == 12
-    with pytest.raises(TypeError, match=r"inputs\[0\] is a Tensor: expected an array"):
+    with pytest.raises(TypeError, match=r"inputs\[0\] is a Tensor: a gradient is not recorded"):
         second(numpy_track.gradient, np.array(2.0))
 
 
@@ -530,12 +530,20 @@ def misuse(track):
     floats, whole = own(track, np.ones(3, np.float32)), own(track, np.arange(3))
     gradient, total = TRACKS[track].gradient, ops.sum if track == "keras" else lambda x: x.sum()
     return [
-        (lambda: gradient(floats, floats), TypeError, "function is a .*: expected a function to call"),
+        (lambda: gradient(floats, floats), TypeError, "gradient: function .*; expected Callable"),
         (lambda: gradient(total), ValueError, "inputs is empty: expected at least one"),
-        (lambda: gradient(total, 3.0), TypeError, r"inputs\[0\] is a float: expected an array"),
-        (lambda: gradient(total, [1.0]), TypeError, r"inputs\[0\] is a list: expected an array"),
-        (lambda: gradient(total, floats, whole), TypeError, r"inputs\[1\] has dtype .*int64: expected floating"),
-        (lambda: gradient(total, floats > 0), TypeError, r"inputs\[0\] has dtype .*bool: expected floating"),
+        (lambda: gradient(total, 3.0), TypeError, r"gradient: inputs\[0\] is 3.0; expected Float"),
+        (lambda: gradient(total, [1.0]), TypeError, r"gradient: inputs\[0\] is a list; expected Float"),
+        (
+            lambda: gradient(total, floats, whole),
+            TypeError,
+            r"gradient: inputs\[1\] has shape \(3,\), int64.*; expected Float",
+        ),
+        (
+            lambda: gradient(total, floats > 0),
+            TypeError,
+            r"gradient: inputs\[0\] has shape \(3,\), bool.*; expected Float",
+        ),
         (lambda: gradient(lambda x: x * x, floats), ValueError, r"function returned shape \(3,\): expected \(\)"),
         (lambda: gradient(lambda x: 1.0, floats), TypeError, "function returned a float: expected a tensor"),
         (lambda: gradient(lambda x: None, floats), TypeError, "function returned a NoneType: expected a tensor"),
@@ -560,47 +568,55 @@ def test_keras_gradient_names_what_is_wrong(case):
 def test_a_whole_number_result_is_refused():
     with pytest.raises(TypeError, match="function returned dtype torch.int64"):
         pytorch_track.gradient(lambda x: x.argmax(), torch.ones(3))
-    with pytest.raises(TypeError, match=r"inputs\[0\] is a ndarray: expected a torch.Tensor"):
+    with pytest.raises(TypeError, match=r"inputs\[0\] has shape \(3,\), float64; expected Float\[Tensor"):
         pytorch_track.gradient(torch.sum, np.ones(3))
 
 
 MISUSE = [
-    (lambda: Tensor(np.arange(3)), TypeError, "value has dtype int64: expected floating-point numbers"),
+    (lambda: Tensor(np.arange(3)), TypeError, "value has dtype int64: expected floating point"),
     (lambda: Tensor(True), TypeError, "value has dtype bool"),
     (lambda: Tensor("one"), TypeError, "value has dtype <U3"),
     (lambda: Tensor(1j), TypeError, "value has dtype complex128"),
-    (lambda: Tensor(Tensor(1.0)), TypeError, "a Tensor is no NumPy array"),
+    (lambda: Tensor(Tensor(1.0)), TypeError, "a Tensor is not a NumPy array"),
     (lambda: Tensor(np.ones(2)).backward(), ValueError, r"grad is missing for a result of shape \(2,\)"),
     (lambda: Tensor(np.ones(2)).backward(np.ones(3)), ValueError, r"grad has shape \(3,\): expected \(2,\)"),
     (lambda: Tensor(np.ones(2)).backward([1, 1]), TypeError, "grad is a list: expected an array"),
-    (lambda: Tensor(1.0, requires_grad=False).backward(), ValueError, "the result requires no gradient"),
-    (lambda: Tensor(1.0).detach().exp().backward(), ValueError, "the result requires no gradient"),
-    (lambda: Tensor(1.0) > 0, TypeError, "cannot be compared"),
-    (lambda: Tensor(1.0) == 1.0, TypeError, "cannot be compared"),
-    (lambda: 1.0 <= Tensor(1.0), TypeError, "cannot be compared"),
-    (lambda: np.ones(2) == Tensor(1.0), TypeError, "cannot be compared"),
+    (
+        lambda: Tensor(1.0, requires_grad=False).backward(),
+        ValueError,
+        "the result has no record: no leaf requires a gradient",
+    ),
+    (
+        lambda: Tensor(1.0).detach().exp().backward(),
+        ValueError,
+        "the result has no record: no leaf requires a gradient",
+    ),
+    (lambda: Tensor(1.0) > 0, TypeError, "neither true nor false: compare its .value"),
+    (lambda: Tensor(1.0) == 1.0, TypeError, "neither true nor false: compare its .value"),
+    (lambda: 1.0 <= Tensor(1.0), TypeError, "neither true nor false: compare its .value"),
+    (lambda: np.ones(2) == Tensor(1.0), TypeError, "neither true nor false: compare its .value"),
     (lambda: bool(Tensor(1.0)), TypeError, "neither true nor false"),
-    (lambda: np.asarray(Tensor(1.0)), TypeError, "a Tensor is no NumPy array"),
+    (lambda: np.asarray(Tensor(1.0)), TypeError, "a Tensor is not a NumPy array"),
     (lambda: np.exp(Tensor(1.0)), TypeError, "does not support ufuncs"),
-    (lambda: Tensor(1.0) + "a", TypeError, "an operand is a str: expected a Tensor, a number or an array"),
+    (lambda: Tensor(1.0) + "a", TypeError, "an operand is a str: expected numbers"),
     (lambda: Tensor(1.0) * None, TypeError, "an operand is a NoneType"),
-    (lambda: Tensor(2.0) ** Tensor(2.0), TypeError, r"exponent is a Tensor: expected a number; a \*\* b is exp"),
+    (lambda: Tensor(2.0) ** Tensor(2.0), TypeError, r"exponent is a Tensor: expected a number"),
     (lambda: Tensor(2.0) ** np.ones(2), TypeError, "exponent is a ndarray: expected a number"),
     (lambda: Tensor(2.0) ** True, TypeError, "exponent is a bool"),
-    (lambda: Tensor(np.ones(3)) @ np.ones((3, 2)), ValueError, r"a has shape \(3,\): expected at least 2 axes"),
-    (lambda: np.ones((2, 3)) @ Tensor(np.ones(3)), ValueError, r"b has shape \(3,\): expected at least 2 axes"),
-    (lambda: Tensor(np.ones((2, 3))) @ 2.0, ValueError, r"b has shape \(\): expected at least 2 axes"),
+    (lambda: Tensor(np.ones(3)) @ np.ones((3, 2)), ValueError, r"a has shape \(3,\): expected 2 axes or more"),
+    (lambda: np.ones((2, 3)) @ Tensor(np.ones(3)), ValueError, r"b has shape \(3,\): expected 2 axes or more"),
+    (lambda: Tensor(np.ones((2, 3))) @ 2.0, ValueError, r"b has shape \(\): expected 2 axes or more"),
     (lambda: Tensor(np.ones((2, 3))) @ np.ones((2, 3)), ValueError, "matmul"),
     (lambda: Tensor(np.ones(2)) + np.ones(3), ValueError, "broadcast"),
-    (lambda: Tensor(np.ones((2, 0))).mean(axis=1), ValueError, r"x has shape \(2, 0\): expected at least one element"),
-    (lambda: Tensor(np.ones((0, 2))).mean(), ValueError, "expected at least one element"),
+    (lambda: Tensor(np.ones((2, 0))).mean(axis=1), ValueError, r"x has shape \(2, 0\): a mean of nothing"),
+    (lambda: Tensor(np.ones((0, 2))).mean(), ValueError, r"x has shape \(0, 2\): a mean of nothing"),
     (lambda: Tensor(np.ones((2, 3))).sum(axis=2), ValueError, "axis 2"),
     (lambda: Tensor(np.ones((2, 3))).transpose(0, 5), ValueError, "axis 5"),
     (lambda: Tensor(np.ones((2, 3))).transpose(0, 1, 2), ValueError, "axes"),
     (lambda: Tensor(np.ones((2, 3))).reshape(4), ValueError, "reshape"),
     (lambda: Tensor(np.ones(2))[5], IndexError, "index 5"),
-    (lambda: unbroadcast(np.ones((2, 3)), (2,)), ValueError, r"shape=\(2,\): expected one that broadcasts to"),
-    (lambda: unbroadcast(np.ones(3), (1, 3)), ValueError, r"shape=\(1, 3\): expected one that broadcasts to"),
+    (lambda: unbroadcast(np.ones((2, 3)), (2,)), ValueError, r"shape=\(2,\) does not broadcast to \(2, 3\)"),
+    (lambda: unbroadcast(np.ones(3), (1, 3)), ValueError, r"shape=\(1, 3\) does not broadcast to \(3,\)"),
 ]
 
 
@@ -695,15 +711,15 @@ def test_inputs_come_first_and_the_alt_text_lists_them(number):
 
 
 GRAPH_MISUSE = [
-    (lambda: numpy_track.graph(np.ones(2)), TypeError, "result is a ndarray: expected a Tensor"),
-    (lambda: numpy_track.graph(Tensor(1.0), x=1.0), TypeError, "x is a float: expected a Tensor"),
+    (lambda: numpy_track.graph(np.ones(2)), TypeError, r"graph: result has shape \(2,\), float64; expected Tensor"),
+    (lambda: numpy_track.graph(Tensor(1.0), x=1.0), TypeError, "graph: x is 1.0; expected Tensor"),
     (lambda: numpy_track.graph(sum([Tensor(1.0)] * 70)), ValueError, "the graph has 71 nodes: expected 1 to 60"),
-    (lambda: pytorch_track.graph(np.ones(2)), TypeError, "result is a ndarray: expected a torch.Tensor"),
+    (lambda: pytorch_track.graph(np.ones(2)), TypeError, r"graph: result has shape \(2,\), float64; expected Tensor"),
     (lambda: pytorch_track.graph(torch.ones(2)), ValueError, "result has no grad_fn"),
     (
         lambda: pytorch_track.graph(torch.ones(1, requires_grad=True) * 2, w=3),
         TypeError,
-        "w is a int: expected a torch.Tensor",
+        "graph: w is 3; expected Tensor",
     ),
 ]
 
@@ -715,9 +731,9 @@ def test_graph_names_what_is_wrong(call, error, message):
 
 
 def test_keras_graph_names_what_is_wrong():
-    with pytest.raises(TypeError, match="result is a .*: expected a symbolic tensor, made from keras.Input"):
+    with pytest.raises(TypeError, match="result is a .*: expected one made from keras.Input"):
         keras_track.graph(ops.ones(3))
-    with pytest.raises(TypeError, match="x is a ndarray: expected a symbolic tensor"):
+    with pytest.raises(TypeError, match="x is a ndarray: expected one made from keras.Input"):
         keras_track.graph(ops.sum(keras.Input((3,))), x=np.ones(3))
 
 

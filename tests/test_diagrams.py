@@ -16,8 +16,9 @@ from shared import diagrams, plots
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWINGS = {}
+OF_DATA = ("graph", "values_and_gradients")  # drawn from what they are given
 for _name, _function in inspect.getmembers(diagrams, inspect.isfunction):
-    if _function.__module__ == diagrams.__name__ and not _name.startswith("_") and _name != "graph":
+    if _function.__module__ == diagrams.__name__ and not _name.startswith("_") and _name not in OF_DATA:
         for _arguments in [(True,), (False,)] if inspect.signature(_function).parameters else [()]:
             DRAWINGS[" ".join(map(str, (_name, *_arguments)))] = (_function, _arguments)
 TWO_ORDERS = [getattr(diagrams, name.split()[0]) for name in DRAWINGS if name.endswith(" True")]
@@ -309,6 +310,19 @@ def test_a_computed_graph_is_drawn_as_it_was_given():
     assert sorted(edges) == [(first, second), (first, second), (second, third)]
     assert drawing.alt.endswith(" built, from the inputs x (3,) through the operations multiply, sum ().")
     assert diagrams.graph({"x": ("data", "x")}, []).alt.endswith("from the inputs x through the operations none.")
+
+
+def test_values_and_gradients_are_drawn_and_told():
+    given = {"x": (3.0, 6.0), "y = x · x": (9.0, 1.0)}
+    drawing = diagrams.values_and_gradients(given, {("x", "y"): 6.0})
+    nodes, edges = graph(drawing)
+    labels = ["x\nvalue 3\ngradient 6", "y = x · x\nvalue 9\ngradient 1"]
+    assert [(node["class"], node["label"]) for node in nodes.values()] == list(zip(("data", "output"), labels))
+    assert edges == [("x", "y")] and "× 6" in drawing.source
+    assert drawing.alt == (
+        "A computation of 2 nodes: x has value 3 and gradient 6; y = x · x has value 9 and gradient 1. "
+        "Its arrows: x to y with slope 6."
+    )
 
 
 @pytest.mark.parametrize("nodes, edges, message", [

@@ -274,6 +274,30 @@ def graph(nodes: Mapping[str, tuple[str, str]], edges: Iterable[tuple[str, str]]
     )
 
 
+def values_and_gradients(nodes: Mapping[str, tuple[float, float]], slopes: Mapping[tuple[str, str], float]) -> Diagram:
+    """Draw a computation of numbers with the value and the gradient of each, and the slope of each step on its arrow.
+
+    Args:
+        nodes: "x" for an input or "a = x · x" for a step: (value, gradient); the last is the result.
+        slopes: (name of an operand, name of what was made from it): how fast the second grows with the first.
+    """
+    made = {head for _, head in slopes}
+    boxes, told = {}, []
+    for label, (value, gradient) in nodes.items():
+        name = label.split(" = ")[0]
+        kind = "output" if label == list(nodes)[-1] else "operation" if name in made else "data"
+        boxes[name] = kind, f"{label}\nvalue {value:g}\ngradient {gradient:g}"
+        told.append(f"{label} has value {value:g} and gradient {gradient:g}")
+    arrows = [f"{tail} to {head} with slope {slope:g}" for (tail, head), slope in slopes.items()]
+    return _draw(
+        f"A computation of {len(nodes)} nodes: {'; '.join(told)}. Its arrows: {', '.join(arrows)}.",
+        boxes,
+        [f"{tail} -> {head}: × {slope:g}" for (tail, head), slope in slopes.items()],
+        rankdir="LR",
+        ranksep="0.7",
+    )
+
+
 def forward_backward() -> Diagram:
     """Draw a computation of two steps and, beside it, the way of the gradient back through it."""
     return _draw(

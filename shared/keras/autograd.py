@@ -11,85 +11,111 @@ import keras
 from keras import ops
 
 from .. import diagrams
-from ..checks import check_callable, check_inputs, check_objective
+from ..checks import check_objective
+from ..contracts import Float, checked
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-2
 def _gradient_tensorflow(objective: Callable, tensors: list) -> list:
     import tensorflow as tf
 
-    with tf.GradientTape(watch_accessed_variables=False) as tape:
+    # 1 make every input a leaf
+    tape = tf.GradientTape(watch_accessed_variables=False)
+    with tape:
         tape.watch(tensors)
+        # 2 run the function, and record it
         result = objective(*tensors)
-    gradients = tape.gradient(result, tensors, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-    return [tf.convert_to_tensor(gradient) for gradient in gradients]  # a lookup gives only the rows that it met
+    # 3 send the gradient back
+    # 4 hand out a gradient for each input, or zeros
+    zero = tf.UnconnectedGradients.ZERO
+    gradients = tape.gradient(
+        result,
+        tensors,
+        unconnected_gradients=zero,
+    )
+    return [tf.convert_to_tensor(each) for each in gradients]
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-4
 def _gradient_torch(objective: Callable, tensors: list) -> list:
     import torch
 
-    return list(torch.func.grad(objective, argnums=tuple(range(len(tensors))))(*tensors))
+    argnums = tuple(range(len(tensors)))
+    return list(torch.func.grad(objective, argnums)(*tensors))
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-5
 def _gradient_jax(objective: Callable, tensors: list) -> list:
     import jax
 
-    return list(jax.grad(objective, argnums=tuple(range(len(tensors))))(*tensors))
+    argnums = tuple(range(len(tensors)))
+    return list(jax.grad(objective, argnums)(*tensors))
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-7
-def gradient(function: Callable[..., Any], *inputs: Any) -> Any | tuple[Any, ...]:
-    """The gradient of a function that returns one number, with respect to each of its inputs, on any backend of Keras.
+_backend_gradient = {
+    "tensorflow": _gradient_tensorflow,
+    "torch": _gradient_torch,
+    "jax": _gradient_jax,
+}.get(keras.backend.backend())
 
-    Args:
-        function: takes a tensor for each input, and returns a tensor of shape (); made of `keras.ops` or of the backend's own operations.
-        inputs: arrays or tensors of any shape, of a floating-point dtype.
 
-    Returns:
-        A tensor of the input's shape; for several inputs a tuple of them. Zeros for an input that the result does not depend on.
+@checked
+def gradient(function: Callable[..., Any], *inputs: Float[Any, "..."]):
+    """The gradient of a function that returns one number, with respect to each input.
 
-    Raises:
-        TypeError: if function cannot be called or does not return a tensor, or an input is no array of floating-point numbers.
-        ValueError: if there is no input, or the result is not one number.
+    Each has its input's shape; several come as a tuple. It's zero for an input that the
+    result does not depend on. The function is made of `keras.ops`, or of the backend's
+    own operations.
     """
-    check_callable(function=function)
-    check_inputs(inputs)
+    if not inputs:
+        raise ValueError("inputs is empty: expected at least one array")
 
     def objective(*tensors: Any) -> Any:
         result = function(*tensors)
         check_objective(result, ops.is_tensor(result))
         return result
 
-    ways = {"tensorflow": _gradient_tensorflow, "torch": _gradient_torch, "jax": _gradient_jax}
-    gradients = ways[keras.backend.backend()](objective, [ops.convert_to_tensor(array) for array in inputs])
+    tensors = [ops.convert_to_tensor(array) for array in inputs]
+    # 1 make every input a leaf
+    # 2 run the function, and record it
+    # 3 send the gradient back
+    # 4 hand out a gradient for each input, or zeros
+    gradients = _backend_gradient(objective, tensors)
+
     return gradients[0] if len(inputs) == 1 else tuple(gradients)
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-9
 def graph(result: Any, /, **named: Any) -> diagrams.Diagram:
-    """Draw the graph of a functional model, from its inputs down to a result.
+    """Draw the graph of a functional model, from its inputs to a symbolic result.
 
-    Args:
-        result: a symbolic tensor, such as `model.output`, or what `keras.ops` and layers make of a `keras.Input`.
-        named: names for inputs, such as `graph(model.output, x=model.input)`; the others are shown by their shape.
-
-    Raises:
-        TypeError: if result or a named input is not a symbolic tensor.
-        ValueError: if the graph is too large to be drawn.
+    named gives inputs a name, as in `graph(model.output, x=model.input)`; the others
+    show their shape.
     """
     for name, tensor in {"result": result, **named}.items():
         if not isinstance(tensor, keras.KerasTensor):
-            raise TypeError(f"{name} is a {type(tensor).__name__}: expected a symbolic tensor, made from keras.Input")
+            came = type(tensor).__name__
+            raise TypeError(f"{name} is a {came}: expected one made from keras.Input")
     names = {id(tensor): name for name, tensor in named.items()}
     nodes, edges, todo = {}, [], [result]
+
+    # 1 walk from the result back to the leaves
     while todo:
         tensor = todo.pop()
         if id(tensor) in nodes:
             continue
-        step, call, _ = tensor._keras_history  # the operation, and which of its calls made this tensor
-        made_from = step._inbound_nodes[call].input_tensors
-        learned = getattr(step, "trainable_weights", None)
-        kind = "output" if tensor is result else "parameters" if learned else "operation" if made_from else "data"
-        label = type(step).__name__ if made_from else names.get(id(tensor), "input")
+        step, call, _ = tensor._keras_history
+        operands = step._inbound_nodes[call].input_tensors
+        # 2 label the node
+        kind, label = "operation", type(step).__name__
+        if getattr(step, "trainable_weights", None):
+            kind = "parameters"
+        if not operands:
+            kind, label = "data", names.get(id(tensor), "input")
+        if tensor is result:
+            kind = "output"
         nodes[id(tensor)] = kind, f"{label}\n{tensor.shape}"
-        edges += [(id(each), id(tensor)) for each in made_from]
-        todo += made_from[::-1]
-    inputs_first = {str(number): node for number, node in reversed(nodes.items())}
-    return diagrams.graph(inputs_first, [(str(tail), str(head)) for tail, head in edges])
+        # 3 link it to what it was made from
+        for operand in reversed(operands):
+            edges.append((str(id(operand)), str(id(tensor))))
+            todo.append(operand)
+    # 4 draw
+    inputs_first = reversed(nodes.items())
+    drawn = {str(number): node for number, node in inputs_first}
+    return diagrams.graph(drawn, edges)

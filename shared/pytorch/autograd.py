@@ -10,66 +10,71 @@ import torch
 from torch import Tensor
 
 from .. import diagrams
-from ..checks import check_callable, check_inputs, check_objective
+from ..checks import check_objective
+from ..contracts import Float, checked
 
 # %% ../../notebooks/01_autograd/pytorch.ipynb #implementation-2
-def gradient(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """The gradient of a function that returns one number, with respect to each of its inputs.
+@checked
+def gradient(
+    function: Callable[..., Tensor], *inputs: Float[Tensor, "..."]
+) -> Tensor | tuple[Tensor, ...]:
+    """The gradient of a function that returns one number, with respect to each input.
 
-    Args:
-        function: takes a tensor for each input, and returns a tensor of shape ().
-        inputs: tensors of any shape, of a floating-point dtype.
-
-    Returns:
-        A tensor of the input's shape; for several inputs a tuple of them. Zeros for an input that the result does not depend on.
-
-    Raises:
-        TypeError: if function cannot be called or does not return a tensor, or an input is no tensor of floating-point numbers.
-        ValueError: if there is no input, or the result is not one number.
+    Each has its input's shape; several come as a tuple. It's zero for an input that the
+    result does not depend on.
     """
-    check_callable(function=function)
-    check_inputs(inputs)
-    for i, tensor in enumerate(inputs):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"inputs[{i}] is a {type(tensor).__name__}: expected a torch.Tensor")
+    if not inputs:
+        raise ValueError("inputs is empty: expected at least one tensor")
 
     def objective(*tensors: Tensor) -> Tensor:
         result = function(*tensors)
         check_objective(result, isinstance(result, Tensor))
         return result
 
-    gradients = torch.func.grad(objective, argnums=tuple(range(len(inputs))))(*inputs)
+    argnums = tuple(range(len(inputs)))
+    # 1 make every input a leaf
+    # 2 run the function, and record it
+    # 3 send the gradient back
+    # 4 hand out a gradient for each input, or zeros
+    gradients = torch.func.grad(objective, argnums)(*inputs)
+
     return gradients[0] if len(inputs) == 1 else gradients
 
 # %% ../../notebooks/01_autograd/pytorch.ipynb #implementation-4
+@checked
 def graph(result: Tensor, /, **named: Tensor) -> diagrams.Diagram:
-    """Draw the graph that a computation has recorded, from the leaves down to its result.
+    """Draw the graph that a computation has recorded, from the leaves to its result.
 
-    Args:
-        result: what was computed.
-        named: names for leaves, such as `graph(loss, x=x)`; the others are shown by their shape.
-
-    Raises:
-        TypeError: if result or a named leaf is not a tensor.
-        ValueError: if result has no graph, or the graph is too large to be drawn.
+    named gives leaves a name, as in `graph(loss, x=x)`; the others show their shape.
     """
-    for name, tensor in {"result": result, **named}.items():
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} is a {type(tensor).__name__}: expected a torch.Tensor")
     if result.grad_fn is None:
-        raise ValueError("result has no grad_fn: expected one computed from a tensor that requires a gradient")
+        raise ValueError("result has no grad_fn: no leaf requires a gradient")
     names = {id(tensor): name for name, tensor in named.items()}
     nodes, edges, todo = {}, [], [result.grad_fn]
+
+    # 1 walk from the result back to the leaves
     while todo:
         function = todo.pop()
         if function in nodes:
             continue
-        leaf = getattr(function, "variable", None)  # where a gradient is accumulated, and not sent on
-        kind = "output" if function is result.grad_fn else "operation" if leaf is None else "data"
-        label = function.name() if leaf is None else f"{names.get(id(leaf), 'leaf')}\n{tuple(leaf.shape)}"
+        # 2 label the node
+        kind, label = "operation", function.name()
+        leaf = getattr(function, "variable", None)
+        if leaf is not None:  # here its gradient accumulates
+            name = names.get(id(leaf), "leaf")
+            kind, label = "data", f"{name}\n{tuple(leaf.shape)}"
+        if function is result.grad_fn:
+            kind = "output"
         nodes[function] = kind, label
-        made_from = [each for each, _ in function.next_functions if each is not None]  # None: a constant
-        edges += [(each, function) for each in made_from]
-        todo += made_from[::-1]
-    inputs_first = {str(id(function)): node for function, node in reversed(nodes.items())}
-    return diagrams.graph(inputs_first, [(str(id(tail)), str(id(head))) for tail, head in edges])
+        # 3 link it to what it was made from
+        operands = [each for each, _ in function.next_functions]
+        for operand in reversed(operands):
+            if operand is not None:  # not a constant
+                edges.append((operand, function))
+                todo.append(operand)
+    # 4 draw
+    ids = {function: str(id(function)) for function in nodes}
+    inputs_first = reversed(nodes.items())
+    drawn = {ids[each]: node for each, node in inputs_first}
+    links = [(ids[tail], ids[head]) for tail, head in edges]
+    return diagrams.graph(drawn, links)

@@ -1,0 +1,322 @@
+"""Chapter 01: automatic differentiation."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _nudged(function, x, step, up=1.0, down=1.0, divisor=2.0):
+    gradient = np.zeros_like(x)
+    for i in range(len(x)):
+        nudge = np.zeros_like(x)
+        nudge[i] = step
+        gradient[i] = (function(x + up * nudge) - function(x - down * nudge)) / (divisor * step)
+    return gradient
+
+
+def _nudged_together(function, x, step):
+    return np.full_like(x, (function(x + step) - function(x - step)) / (2 * step))
+
+
+def _never_put_back(function, x, step):
+    x, gradient = x.copy(), np.zeros_like(x)
+    for i in range(len(x)):
+        x[i] += step
+        above = function(x)
+        x[i] -= 2 * step
+        gradient[i] = (above - function(x)) / (2 * step)
+    return gradient
+
+
+def _cubes(x):
+    """A function whose slopes change quickly, so that a nudge to one side is far off."""
+    return float((x**3).sum() + x[0] * x[-1] ** 2)
+
+
+def _sigmoid(x):
+    exponential = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + exponential), exponential / (1 + exponential))
+
+
+def _sigmoid_rule(x, g):
+    y = _sigmoid(x)
+    return g * y * (1 - y)
+
+
+def _draw_sigmoid(rng):
+    shape = tuple(int(size) for size in rng.permutation([2, 3, 4])[:2])
+    x = rng.normal(size=shape)
+    x[0, 0], x[1, 1] = 1000.0, -1000.0
+    return x, 10 * rng.normal(size=shape)
+
+
+def _walk(operands, slopes, seed=1.0, add=True, forward=False):
+    gradients = np.zeros(len(operands))
+    gradients[-1] = seed
+    order = range(len(operands)) if forward else reversed(range(len(operands)))
+    for node in order:
+        for operand, slope in zip(operands[node], slopes[node]):
+            part = slope * gradients[node]
+            gradients[operand] = gradients[operand] + part if add else part
+    return gradients
+
+
+def _slopes_alone(operands, slopes):
+    gradients = np.zeros(len(operands))
+    gradients[-1] = 1.0
+    for node in range(len(operands)):
+        for operand, slope in zip(operands[node], slopes[node]):
+            gradients[operand] += slope
+    return gradients
+
+
+def _added_up(operands, slopes):
+    gradients = np.zeros(len(operands))
+    gradients[-1] = 1.0
+    for node in reversed(range(len(operands))):
+        for operand, slope in zip(operands[node], slopes[node]):
+            gradients[operand] += slope + gradients[node]
+    return gradients
+
+
+def _each_operand_once(operands, slopes):
+    gradients = np.zeros(len(operands))
+    gradients[-1] = 1.0
+    for node in reversed(range(len(operands))):
+        for operand, slope in dict(zip(operands[node], slopes[node])).items():
+            gradients[operand] += slope * gradients[node]
+    return gradients
+
+
+def _leaves_only(operands, slopes):
+    return np.where([not each for each in operands], _walk(operands, slopes), 0.0)
+
+
+def _draw_graph(rng):
+    """Two leaves; then every node is made from the one before it and an earlier one, and one of them from the same node twice."""
+    operands, slopes = [[], []], [[], []]
+    for node in range(2, 8):
+        earlier = node - 1 if node == 4 else int(rng.integers(0, node - 1))
+        operands.append([node - 1, earlier])
+        slopes.append([float(slope) for slope in rng.uniform(0.5, 2.0, size=2)])
+    return operands, slopes
+
+
+def _penalty(x, w):
+    return 36 * w**2 * x**3
+
+
+def _softmax(x):
+    exponentials = np.exp(x - x.max())
+    return exponentials / exponentials.sum()
+
+
+def _jacobian(x):
+    p = _softmax(x)
+    return np.diag(p) - np.outer(p, p)
+
+
+def _step(kernel, x, y, rate, factor=2.0, mean=True, sign=-1.0):
+    error = x @ kernel - y
+    return kernel + sign * rate * factor * x.T @ error / (error.size if mean else 1)
+
+
+def _draw_step(rng):
+    rows, features, outputs = (int(size) for size in rng.permutation([4, 3, 2]))
+    shapes = ((features, outputs), (rows, features), (rows, outputs))
+    kernel, x, y = (rng.normal(size=shape) for shape in shapes)
+    return kernel, x, y, float(rng.uniform(0.3, 0.6))
+
+
+EXERCISES = {
+    "01.1": Exercise(
+        right=6.0,
+        praise="Two arrows leave a: one into the product, with slope b = 5, one into the sum, with slope 1.",
+        mistakes={
+            "That's the way through the product alone; a is used in the sum, too.": 5.0,
+            "That's the way through the sum alone; a is used in the product, too.": 1.0,
+            "That's the gradient of b. How fast does y grow with a?": 2.0,
+            "That's the value of y, a * b + a. How fast does it grow with a?": 12.0,
+            "The ways add up; you multiplied or counted one twice: the slopes are 5 and 1.": 10.0,
+        },
+        hints=["How many arrows leave a?", "The slope of a * b is b; the slope of the sum is 1. Add the two ways."],
+    ),
+    "01.2": Exercise(
+        right=_nudged,
+        inputs=lambda rng: (_cubes, rng.uniform(1.0, 2.0, size=int(rng.integers(3, 6))), 0.01),
+        shape="(n,)",
+        praise="Chapter after chapter, this is what the hand-written gradients are held against.",
+        mistakes={
+            "You divide by the step; between up and down lie two steps.": lambda f, x, h: _nudged(f, x, h, divisor=1.0),
+            "You nudge to one side only, and its error shrinks with the step, not with its square: go both ways.": (
+                lambda f, x, h: _nudged(f, x, h, down=0.0, divisor=1.0)
+            ),
+            "You nudge down only: go both ways.": lambda f, x, h: _nudged(f, x, h, up=0.0, divisor=1.0),
+            "You nudge up only and divide by two steps: go down by one step, too.": (
+                lambda f, x, h: _nudged(f, x, h, down=0.0)
+            ),
+            "You nudge all elements at once, which gives the sum of the gradients: nudge one at a time.": (
+                _nudged_together
+            ),
+            "The elements that you nudged are not put back before the next.": _never_put_back,
+            "The sign is turned: the value above comes first.": lambda f, x, h: -_nudged(f, x, h),
+            "You return the changes; divide them by the distance.": lambda f, x, h: _nudged(f, x, h, divisor=1 / h),
+        },
+        hints=[
+            "One element at a time: two runs of the function each.",
+            "Make a copy of x, add step to one element of the copy; make another, subtract it.",
+            "gradient[i] = (function(up) - function(down)) / (2 * step)",
+        ],
+    ),
+    "01.3": Exercise(
+        right=_sigmoid_rule,
+        inputs=_draw_sigmoid,
+        shape="that of x",
+        praise="Like tanh and exp, its slope is shortest in terms of y.",
+        mistakes={
+            "The slope is right; a rule multiplies it by the upstream gradient.": (
+                lambda x, g: _sigmoid_rule(x, np.ones_like(g))
+            ),
+            "That's the value times the upstream gradient; the slope of the sigmoid is y * (1 - y).": (
+                lambda x, g: g * _sigmoid(x)
+            ),
+            "1 - y ** 2 is the slope of tanh; that of the sigmoid is y * (1 - y).": (
+                lambda x, g: g * (1 - _sigmoid(x) ** 2)
+            ),
+            "The factor y is missing: the slope is y * (1 - y).": lambda x, g: g * (1 - _sigmoid(x)),
+            "You put x where y belongs: the slope is y * (1 - y), with y the sigmoid of x.": lambda x, g: (
+                g * x * (1 - x)
+            ),
+            "The sign is turned: the sigmoid grows everywhere, so its slope is positive.": lambda x, g: (
+                -_sigmoid_rule(x, g)
+            ),
+            "Right, but NaN at -1000, where exp(1000) is infinite: infinity over infinity. Compute y first, and use "
+            "y * (1 - y).": lambda x, g: g * np.exp(-x) / (1 + np.exp(-x)) ** 2,
+            "Right, but NaN at 1000, where exp(1000) is infinite: infinity over infinity. Compute y first, as "
+            "1 / (1 + exp(-x)).": lambda x, g: g * np.exp(x) / (1 + np.exp(x)) ** 2,
+        },
+        hints=[
+            "What is the derivative of 1 / (1 + exp(-x))? Write it with y instead of exp.",
+            "It is y * (1 - y). Where does the upstream gradient go?",
+            "y = 1 / (1 + np.exp(-x)) is 0 at -1000, which is right; then g * y * (1 - y).",
+        ],
+    ),
+    "01.4": Exercise(
+        right=_walk,
+        inputs=_draw_graph,
+        shape="(nodes,)",
+        praise="That is `send_back`, for numbers.",
+        mistakes={
+            "A node that is used several times gets the sum: add to its gradient, don't replace it.": (
+                lambda o, s: _walk(o, s, add=False)
+            ),
+            "You walk forward; a node's gradient is complete only after everything that was made from it.": (
+                lambda o, s: _walk(o, s, forward=True)
+            ),
+            "The gradient of the result itself is 1; yours begins with 0, so all others stay 0.": (
+                lambda o, s: _walk(o, s, seed=0.0)
+            ),
+            "You add the slopes alone; each is multiplied by the gradient of the node that it leads to.": _slopes_alone,
+            "You add the slope and the gradient of the node that it leads to; multiply them.": _added_up,
+            "A node may be made from the same operand twice, as a = x * x is: both slopes count.": _each_operand_once,
+            "The gradients of the leaves are right; return those of all nodes.": _leaves_only,
+            "The nodes are in reverse: node 0 comes first in your answer, too.": lambda o, s: _walk(o, s)[::-1],
+        },
+        hints=[
+            "Start with zeros, and 1 for the last node. In which order do you visit the nodes?",
+            "From the last to the first. At each, loop over zip(operands[node], slopes[node]).",
+            "gradients[operand] += slope * gradients[node]",
+        ],
+    ),
+    "01.6": Exercise(
+        track="pytorch",
+        right=_penalty,
+        inputs=lambda rng: (rng.uniform(0.5, 1.5, size=4), rng.uniform(0.5, 1.5, size=4)),
+        shape="(n,)",
+        praise="WGAN-GP and physics-informed networks train with such gradients of gradients.",
+        mistakes={
+            "That's the gradient of the loss itself; square and sum it, then differentiate again.": (
+                lambda x, w: 3 * w * x**2
+            ),
+            "You differentiated the sum of the first gradient; it is to be squared before.": lambda x, w: 6 * w * x,
+            "You return the squares of the gradient; differentiate their sum once more.": lambda x, w: 9 * w**2 * x**4,
+            "That's half of it: the penalty is the sum of squares, without a factor 1/2.": lambda x, w: (
+                _penalty(x, w) / 2
+            ),
+            "The gradient of the loss is still in it: `.grad` adds up. Use torch.autograd.grad, which returns.": (
+                lambda x, w: _penalty(x, w) + 3 * w * x**2
+            ),
+        },
+        hints=[
+            "torch.autograd.grad(loss, x) returns a tuple. What must it record, so that you can differentiate it?",
+            "x = x.detach().requires_grad_(), and create_graph=True in the first call.",
+            "(first,) = torch.autograd.grad((w * x**3).sum(), x, create_graph=True), then grad((first**2).sum(), x).",
+        ],
+    ),
+    "01.7": Exercise(
+        track="pytorch",
+        right=_jacobian,
+        inputs=lambda rng: (rng.normal(size=int(rng.integers(3, 6))),),
+        shape="(n, n)",
+        praise="Its rows sum to zero: the outputs always sum to one.",
+        mistakes={
+            "That's the diagonal alone: raising one input lowers all other outputs.": (
+                lambda x: np.diag(np.diag(_jacobian(x)))
+            ),
+            "These are the outputs on the diagonal; the other inputs count, too: - p_i p_j is missing.": (
+                lambda x: np.diag(_softmax(x))
+            ),
+            "That's the derivative of log_softmax; the question is softmax.": (
+                lambda x: np.eye(len(x)) - np.tile(_softmax(x), (len(x), 1))
+            ),
+            "The derivative of the sum of the outputs is zero; you want one row for each output.": (
+                lambda x: np.zeros((len(x), len(x)))
+            ),
+            "The signs are turned.": lambda x: -_jacobian(x),
+        },
+        hints=[
+            "torch.func has a function for each kind of derivative: grad for one number, and for a vector ...",
+            "torch.func.jacrev(function) returns the function that computes the whole matrix.",
+            "torch.func.jacrev(lambda x: x.softmax(dim=0))(x)",
+        ],
+    ),
+    "01.8": Exercise(
+        track="keras",
+        right=_step,
+        inputs=_draw_step,
+        shape="(features, outputs)",
+        praise="That is what `fit` does with the optimizer SGD.",
+        mistakes={
+            "You went uphill: subtract the gradient.": lambda k, x, y, r: _step(k, x, y, r, sign=1.0),
+            "You return the gradient; take the step, kernel - rate * gradient.": (
+                lambda k, x, y, r: _step(np.zeros_like(k), x, x @ -k + y, 1.0)
+            ),
+            "The learning rate is missing.": lambda k, x, y, r: _step(k, x, y, 1.0),
+            "You took the sum of the squares; the loss is their mean, over all entries.": (
+                lambda k, x, y, r: _step(k, x, y, r, mean=False)
+            ),
+            "You divide by the number of examples alone; the mean is over all entries of the error.": (
+                lambda k, x, y, r: _step(k, x, y, r * y.shape[1])
+            ),
+            "The factor 2 of the square is missing.": lambda k, x, y, r: _step(k, x, y, r, factor=1.0),
+            "The kernel has not moved.": lambda k, x, y, r: k,
+        },
+        hints=[
+            "A tape records inside `with`, and what it watches. The kernel comes as a tensor, not as a variable.",
+            "tape.watch(kernel), then loss = ops.mean((ops.matmul(x, kernel) - y) ** 2), all inside `with`.",
+            "kernel - rate * tape.gradient(loss, kernel)",
+        ],
+    ),
+    "01.9": Exercise(
+        right=18.0,
+        praise="PyTorch added 6 three times; the tape returns 6 each time.",
+        mistakes={
+            "6 is what a tape returns at each call. PyTorch adds to `.grad`.": 6.0,
+            "Two walks have added up there; count again: there are three.": 12.0,
+            "That's the value of x * x, added three times. What is the gradient at 3?": 27.0,
+            "That's the value of x * x. What is its gradient at 3, and what has been added?": 9.0,
+            "Gradients add up; they don't multiply.": 216.0,
+        },
+        hints=["What is the gradient of x * x at 3?", "It's 6. Nothing clears `.grad` between the three walks."],
+    ),
+}
