@@ -763,3 +763,20 @@ def test_a_tape_answers_none_where_gradient_answers():
     assert tape.gradient(loss, x) is None
     assert keras_track.gradient(lambda x: ops.sum(x * x), x).numpy().tolist() == [2, 4]
     assert keras_track.gradient(lambda x: ops.sum(ops.convert_to_numpy(x) * 1.0), x).numpy().tolist() == [0, 0]
+
+
+def test_pytorch_differentiates_a_gradient_only_if_it_was_recorded():
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+    assert first.item() == 12 and torch.autograd.grad(first, x)[0].item() == 12
+    (first,) = torch.autograd.grad(x**3, x)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        torch.autograd.grad(first, x)
+
+
+def test_a_float32_leaf_keeps_its_dtype_where_the_result_does_not():
+    x = Tensor(np.ones(3, np.float32))
+    y = (x / 3 + np.arange(3) / 2).mean()
+    y.backward(np.float64(1.0))
+    assert y.dtype == np.float64 and x.grad.dtype == np.float32
+    assert (x * 2 + 1).mean().dtype == np.float32
