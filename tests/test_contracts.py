@@ -152,3 +152,25 @@ def test_of_many_arguments_the_one_that_does_not_fit_is_told():
         total(np.ones(2), np.arange(3), x=np.ones(2))
     with pytest.raises(TypeError, match=r"^total: y is 2.0; expected Float\[ndarray, '...'\]$"):
         total(x=np.ones(2), y=2.0)
+
+
+@checked
+def outer(query: Float[ndarray, "*batch length_q head_dim"], call):
+    return call(query)
+
+
+def test_a_call_from_inside_a_checked_function_is_not_checked_again():
+    wrong = Q.astype(int)
+    with pytest.raises(TypeError, match="attend: query has shape"):
+        attend(wrong, K)
+    assert outer(Q, lambda query: attend(query.astype(int), K)).shape == (2, 4, 5, 7)
+    with pytest.raises(ZeroDivisionError):
+        outer(Q, lambda query: 1 / 0)
+    with pytest.raises(TypeError, match="attend: query has shape"):  # checked again, after the error as well
+        attend(wrong, K)
+
+
+def test_another_thread_is_checked_all_the_same():
+    with ThreadPoolExecutor() as pool:
+        elsewhere = outer(Q, lambda query: pool.submit(attend, query.astype(int), K).exception())
+    assert isinstance(elsewhere, TypeError)
