@@ -47,9 +47,8 @@ CALLS = {
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
-    "predictions": lambda: plots.predictions(
-        [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
-    ),
+    "dials": lambda: plots.dials(np.array([[0.0, 1, 0, 1], [1, 0, 0.1, 0.995]])),
+    "similarities": lambda: plots.similarities({"before": np.eye(3) + 1, "after": np.eye(3)[[0, 0, 1]]}, "aab"),
 }
 DESCRIBED = {  # what a plot says of itself
     "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
@@ -57,8 +56,10 @@ DESCRIBED = {  # what a plot says of itself
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
-    "predictions": "price against size, from 1 to 3: before from 1.00 to 3.00; after from 2.00 to 4.50. The targets are "
-    "points at (1, 2), (2, 3), (3, 5); a dashed line joins each to every prediction: its error.",
+    "dials": "2 dials with a hand for each of 2 positions: features 0 and 1 turn by 90 degrees a position; "
+    "features 2 and 3 turn by 5.74 degrees a position.",
+    "similarities": "Cosine similarity of 3 rows, a, b. before: on average 0.83 within a kind and 0.83 across kinds; "
+    "after: on average 1.00 within a kind and 0.00 across kinds.",
 }
 every_plot = pytest.mark.parametrize("name", CALLS)
 first_picture = functools.cache(lambda name: CALLS[name]())
@@ -94,7 +95,7 @@ def test_maps_and_bars_describe_themselves_when_no_text_is_given():
     curves = plots.loss_curves({"NumPy": [3.0, 2.0, 1.0]}, {"optimum": 0.5}, y_label="loss").alt
     assert curves == "Curves of loss against training step, for NumPy; optimum is a dashed line."
     heat = plots.heatmap(np.eye(3)[:2], "feature", "token", value_label="weight").alt
-    assert heat == "Heat map of weight, 2 rows (token) by 3 columns (feature)."
+    assert heat == "Heat map of weight, 2 rows (token) by 3 columns (feature), from 0 to 1."
     images = plots.pictures({"a": np.eye(3)[:2], "b": np.eye(4)}).alt
     assert images == "Images: a, 2 by 3 pixels; b, 4 by 4 pixels."
 
@@ -131,7 +132,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("bars", "pass", "time (ms)"),
     ("lines", "length (tokens)", "time (ms)"),
     ("word_vectors", "nature", "money"),
-    ("predictions", "size", "price"),
+    ("dials", "feature 0 (sine)", "feature 1 (cosine)"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):
     figure = CALLS[name]()
@@ -211,12 +212,24 @@ def test_y_max_looks_closer(figures):
 
 
 def test_heatmap_has_zero_in_the_middle_of_its_colours(figures):
-    matrix = np.random.default_rng(5).normal(size=(6, 9)) + 2
+    matrix = np.random.default_rng(5).normal(size=(6, 9)) + 1
     figure = plots.heatmap(matrix, "feature", "position", ALT, "title", "encoding")
     image = figure.axes[0].images[0]
     np.testing.assert_array_equal(image.get_array(), matrix)
     assert image.get_clim() == (-np.abs(matrix).max(), np.abs(matrix).max())
     assert figure.axes[1].get_ylabel() == "encoding" and figure.axes[0].get_title() == "title"
+
+
+def test_heatmap_without_negative_numbers_begins_at_zero_and_can_have_square_cells(figures):
+    for square, aspect in ((False, "auto"), (True, "equal")):
+        axes = plots.heatmap(np.eye(4) + 1, "position", "position", ALT, square=square).axes[0]
+        assert axes.images[0].get_clim() == (0, 2)
+        assert axes.get_aspect() in (aspect, 1.0 if square else aspect)
+
+
+def test_heatmap_says_where_the_rows_of_a_square_one_are_largest():
+    assert plots.heatmap(np.eye(4), "p", "p", square=True).alt.endswith("Each row is largest on the diagonal.")
+    assert "diagonal" not in plots.heatmap(np.eye(4)[::-1], "p", "p", square=True).alt
 
 
 def test_bars_can_be_logarithmic(figures):

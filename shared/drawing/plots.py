@@ -487,8 +487,9 @@ def heatmap(
     alt: str | None = None,
     title: str = "",
     value_label: str = "value",
+    square: bool = False,
 ) -> Picture:
-    """Draw a matrix of numbers on a diverging scale with 0 in its middle: red above, blue below.
+    """Draw a matrix of numbers on a diverging scale with 0 in its middle, red above and blue below; without negative numbers, from white at 0 to dark blue.
 
     Args:
         matrix: (rows, columns).
@@ -497,6 +498,7 @@ def heatmap(
         alt: what the plot shows; None for a description made from the data.
         title: a title above the plot.
         value_label: what the numbers are, beside the colour bar.
+        square: whether rows are as high as columns are wide, as for a matrix whose rows and columns are the same things.
 
     Returns:
         The picture, with its alt text.
@@ -507,17 +509,85 @@ def heatmap(
     """
     matrix = _numbers("matrix", matrix, 2)
     limit = np.abs(matrix).max() or 1
-    figure = Figure(figsize=(7, 3.8))
+    figure = Figure(figsize=(5.4, 4.4) if square else (7, 3.8))
     axes = figure.subplots()
-    image = axes.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    cmap, lowest = ("RdBu_r", -limit) if matrix.min() < 0 else ("Blues", 0)
+    aspect = "equal" if square else "auto"
+    image = axes.imshow(matrix, cmap=cmap, vmin=lowest, vmax=limit, aspect=aspect, interpolation="nearest")
     axes.spines[:].set_visible(True)
     for axis in (axes.xaxis, axes.yaxis):
         axis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     figure.colorbar(image, label=value_label)
     rows, columns = matrix.shape
-    described = f"Heat map of {value_label}, {rows} rows ({y_label}) by {columns} columns ({x_label})."
+    described = f"Heat map of {value_label}, {rows} rows ({y_label}) by {columns} columns ({x_label})"
+    described += f", from {matrix.min():.3g} to {matrix.max():.3g}."
+    if square and (matrix.argmax(axis=1) == np.arange(rows)).all():
+        described += " Each row is largest on the diagonal."
     return show(figure, described if alt is None else alt)
+
+
+@_styled
+def dials(encoding: np.ndarray) -> Picture:
+    """Draw a sinusoidal position encoding as clocks: a dial for each pair of features, a hand for each position.
+
+    Args:
+        encoding: (positions, features), an even number of features; a sine and its cosine are beside one another.
+    """
+    pairs = encoding.shape[1] // 2
+    figure = Figure(figsize=(3.1 * pairs, 3.3))
+    for pair, panel in enumerate(figure.subplots(1, pairs, squeeze=False).flat):
+        panel.plot(*np.array([np.sin(a := np.linspace(0, 2 * np.pi, 200)), np.cos(a)]), color="#c8ccd1", linewidth=1)
+        panel.plot(0, 0, "o", color=INK, markersize=3)
+        sines, cosines = encoding[:, 2 * pair], encoding[:, 2 * pair + 1]
+        apart = np.hypot(np.diff(sines), np.diff(cosines)).min(initial=2) > 0.3  # room for a number at each hand
+        for position, (x, y) in enumerate(zip(sines, cosines)):
+            panel.plot([0, x], [0, y], color=COLOURS["NumPy"], linewidth=2)
+            if apart:
+                panel.annotate(str(position), (1.16 * x, 1.16 * y), ha="center", va="center")
+        if not apart:
+            panel.annotate(f"0 to {len(encoding) - 1}", (0, 1.16), ha="center", va="center")
+        panel.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        panel.set(xlabel=f"feature {2 * pair} (sine)", ylabel=f"feature {2 * pair + 1} (cosine)")
+    told = []
+    for pair in range(pairs):
+        turned = np.degrees(np.arctan2(encoding[1, 2 * pair], encoding[1, 2 * pair + 1])) if len(encoding) > 1 else 0
+        told.append(f"features {2 * pair} and {2 * pair + 1} turn by {turned:.3g} degrees a position")
+    return show(figure, f"{pairs} dials with a hand for each of {len(encoding)} positions: {'; '.join(told)}.")
+
+
+@_styled
+def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> Picture:
+    """Draw how alike the rows of each table are, by the cosine of their angle: a panel for each table, rows of a kind together.
+
+    Args:
+        tables: title: (rows, features), with the same rows in each.
+        kinds: the kind of each row; equal ones are neighbors.
+    """
+    figure = Figure(figsize=(3.4 * len(tables) + 0.7, 3.9))
+    borders = [0, *(i for i in range(1, len(kinds)) if kinds[i] != kinds[i - 1]), len(kinds)]
+    middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(borders)]
+    names = [kinds[low] for low in borders[:-1]]
+    told = []
+    same = np.array([[a == b for b in kinds] for a in kinds])
+    for number, (panel, (title, table)) in enumerate(
+        zip(figure.subplots(1, len(tables), squeeze=False).flat, tables.items())
+    ):
+        unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+        cosine = unit @ unit.T
+        image = panel.imshow(cosine, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+        for border in borders[1:-1]:
+            panel.axhline(border - 0.5, color=INK, linewidth=0.6)
+            panel.axvline(border - 0.5, color=INK, linewidth=0.6)
+        panel.spines[:].set_visible(True)
+        panel.set_title(title)
+        panel.set_xticks(middles, names, rotation=30, ha="right", rotation_mode="anchor")
+        panel.set_yticks(middles, names if number == 0 else [""] * len(names))
+        panel.tick_params(length=0, labelsize=9)
+        within, across = cosine[same & ~np.eye(len(kinds), dtype=bool)].mean(), cosine[~same].mean()
+        told.append(f"{title}: on average {within:.2f} within a kind and {across:.2f} across kinds")
+    figure.colorbar(image, ax=figure.axes, label="cosine similarity", shrink=0.85)
+    return show(figure, f"Cosine similarity of {len(kinds)} rows, {', '.join(names)}. {'; '.join(told)}.")
 
 
 @_styled
