@@ -5,120 +5,148 @@ __all__ = ['TokenEmbedding', 'sinusoidal_position_encoding', 'PositionalEncoding
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #title-3
 import math
-from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_choice, check_positive, check_rate, check_sequence, check_tokens
+from ..checks import check_tokens
+from ..contracts import Any, Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 @keras.saving.register_keras_serializable(package="three_ways")
 class TokenEmbedding(keras.layers.Layer):
     """A trained vector for each token of the vocabulary, looked up by its id.
 
-    Args:
-        d_model: features of a vector.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        scale: multiply what is looked up by the square root of d_model (Vaswani et al.), or do not (GPT-2, BERT).
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or scale is neither True nor False.
-
-    Source: Vaswani et al. 2017, section 3.4.
+    Ids go from 0 to vocab_size - 1. With scale, vectors are multiplied by the root of
+    d_model (Vaswani et al.); without, not (GPT-2, BERT). They are drawn from
+    N(0, 1 / d_model). Source: Vaswani et al. 2017, section 3.4.
     """
 
-    def __init__(self, d_model: int, vocab_size: int, scale: bool = True, **kwargs: Any):
-        check_positive(d_model=d_model, vocab_size=vocab_size)
-        check_choice((True, False), scale=scale)
+    @checked
+    def __init__(self, d_model: int, vocab_size: int, scale: bool = True, **kwargs):
+        if d_model < 1 or vocab_size < 1:
+            raise ValueError(
+                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
+            )
         super().__init__(**kwargs)
         self.d_model, self.vocab_size, self.scale = d_model, vocab_size, scale
+        self.factor = math.sqrt(d_model) if scale else 1.0
 
     def build(self, input_shape: tuple) -> None:
-        """Draw the vectors, from N(0, 1 / d_model)."""
-        normal = keras.initializers.RandomNormal(stddev=self.d_model**-0.5)
-        self.embeddings = self.add_weight(name="embeddings", shape=(self.vocab_size, self.d_model), initializer=normal)
+        """Draw the vectors."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.vocab_size, self.d_model),
+            initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
+        )
 
-    def call(self, tokens: Any) -> Any:
-        """Map (..., length) token ids to (..., length, d_model)."""
+    @checked
+    def call(self, tokens: Integer[Any, "*batch length"]):
+        """The vector of each token: (..., length) to (..., length, d_model)."""
         check_tokens(tokens, self.vocab_size)
-        table = self.embeddings * (math.sqrt(self.d_model) if self.scale else 1.0)  # even by 1: see Adam in Pitfalls
-        return ops.take(table, ops.cast(tokens, "int32"), axis=0)  # (..., length, d_model)
+
+        # 1 look up the row of each token
+        # 2 multiply by the root of d_model
+        # scale first, even by 1: the gradient is dense
+        scaled = self.embeddings * self.factor
+        return ops.take(scaled, ops.cast(tokens, "int32"), axis=0)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(..., length) to (..., length, d_model)."""
         return (*input_shape, self.d_model)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict:
         """The arguments that make a layer like this one."""
-        return super().get_config() | {"d_model": self.d_model, "vocab_size": self.vocab_size, "scale": self.scale}
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "vocab_size": self.vocab_size,
+            "scale": self.scale,
+        }
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-5
-def sinusoidal_position_encoding(length: int, d_model: int, dtype: str | None = None) -> Any:
-    """A fixed vector for each position: sines and cosines of wavelengths from 2 pi to nearly 10000 * 2 pi.
+@checked
+def sinusoidal_position_encoding(
+    length: int, d_model: int, dtype: Any = None
+) -> Float[Any, "{length} {d_model}"]:
+    """A fixed vector for each position: sines and cosines, from fast to slow.
 
-    Args:
-        length: number of positions.
-        d_model: features of a vector; of an odd number, the last sine has no cosine beside it.
-        dtype: of the result; None for `keras.config.floatx()`. The angles are computed in float64.
-
-    Returns:
-        (length, d_model), from -1 to 1.
-
-    Raises:
-        TypeError, ValueError: if length or d_model is not a positive whole number.
-
+    Wavelengths go from 2 pi to nearly 10000 * 2 pi. An odd d_model ends with a sine.
+    The angles are computed in float64; the default dtype is `keras.config.floatx()`.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    check_positive(length=length, d_model=d_model)
-    frequency = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)  # (pairs,)
-    angle = np.arange(length)[:, None] * frequency  # (length, pairs)
-    encoding = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, -1)[:, :d_model]
+    if length < 1 or d_model < 1:
+        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+
+    # 1 an angular step for each pair of features
+    pairs = np.arange(0, d_model, 2)
+    step = 10000.0 ** (-pairs / d_model)
+    # 2 an angle for each position and pair
+    angle = np.arange(length)[:, None] * step
+    # 3 put each sine beside its cosine
+    both = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    encoding = both.reshape(length, -1)[:, :d_model]
+
     return ops.convert_to_tensor(encoding, dtype=dtype or keras.config.floatx())
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-7
 @keras.saving.register_keras_serializable(package="three_ways")
 class PositionalEncoding(keras.layers.Layer):
-    """Add the sinusoidal encoding of its position to every vector of a sequence, then drop out.
-
-    Args:
-        d_model: features of a vector.
-        dropout: probability that a feature of the sum is zeroed in training, in [0, 1).
-        max_length: the longest sequence allowed.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout is not a number in [0, 1).
+    """Add its sinusoidal position to every vector of a sequence, then drop out.
 
     Source: Vaswani et al. 2017, sections 3.5 and 5.4.
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.0, max_length: int = 512, **kwargs: Any):
-        check_positive(d_model=d_model, max_length=max_length)
-        check_rate(dropout=dropout)
+    @checked
+    def __init__(
+        self, d_model: int, dropout: float = 0.0, max_length: int = 512, **kwargs
+    ):
+        if d_model < 1 or max_length < 1:
+            raise ValueError(
+                f"d_model={d_model}, max_length={max_length}: expected at least 1"
+            )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "dropout": dropout, "max_length": max_length}
+        self.d_model, self.max_length = d_model, max_length
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.supports_masking = True
 
-    def call(self, x: Any, training: bool | None = None) -> Any:
-        """Same shape as x, (..., length, d_model); ValueError if length is over max_length."""
-        max_length, d_model = self.config["max_length"], self.config["d_model"]
-        check_sequence(d_model, max_length, x=x)
-        encoding = sinusoidal_position_encoding(max_length, d_model, x.dtype)
-        return self.dropout(x + encoding[: ops.shape(x)[-2]], training=training)
+    @checked
+    def call(
+        self,
+        x: Float[Any, "*batch length {self.d_model}"],
+        training: bool | None = None,
+    ):
+        """x with its positions; a ValueError if it is longer than max_length."""
+        length = x.shape[-2]  # None where it is not known yet
+        if length is not None and length > self.max_length:
+            raise ValueError(f"length {length} is over max_length={self.max_length}")
+        size = self.max_length, self.d_model
+
+        # 1 take the row of each position
+        encoding = sinusoidal_position_encoding(*size, x.dtype)
+        positions = encoding[: ops.shape(x)[-2]]
+        # 2 add it to the vector
+        total = x + positions
+        # 3 drop out features in training
+        return self.dropout(total, training=training)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """Same as the input's."""
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict:
         """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "dropout": self.dropout.rate,
+            "max_length": self.max_length,
+        }
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-9
-def _start(shape: tuple, dtype: str) -> Any:
-    """The initial positions of `TokenAndPositionEmbedding`, as `add_weight` asks for them."""
+def _initial_positions(shape: tuple, dtype: Any) -> Any:
+    """The positions that training starts from, as `add_weight` asks for them."""
     return sinusoidal_position_encoding(*shape, dtype) / math.sqrt(shape[-1])
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-11
@@ -126,37 +154,52 @@ def _start(shape: tuple, dtype: str) -> Any:
 class TokenAndPositionEmbedding(keras.layers.Layer):
     """The sum of two trained vectors, one for the token and one for its position.
 
-    Args:
-        maxlen: number of positions, the longest sequence allowed.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        embed_dim: features of a vector.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-
-    Source: Gehring et al. 2017, section 3.1; here the positions start as the sinusoid over the root of d_model.
+    Tokens are not scaled; positions start as the sinusoid over the root of embed_dim.
+    Source: Gehring et al. 2017, section 3.1.
     """
 
-    def __init__(self, maxlen: int, vocab_size: int, embed_dim: int, **kwargs: Any):
-        check_positive(maxlen=maxlen, vocab_size=vocab_size, embed_dim=embed_dim)
+    @checked
+    def __init__(self, maxlen: int, vocab_size: int, embed_dim: int, **kwargs):
+        if maxlen < 1 or vocab_size < 1 or embed_dim < 1:
+            sizes = f"maxlen={maxlen}, vocab_size={vocab_size}, embed_dim={embed_dim}"
+            raise ValueError(f"{sizes}: expected at least 1")
         super().__init__(**kwargs)
         self.maxlen, self.vocab_size, self.embed_dim = maxlen, vocab_size, embed_dim
 
     def build(self, input_shape: tuple) -> None:
         """Make both tables."""
-        self.tokens = TokenEmbedding(self.embed_dim, self.vocab_size, scale=False, dtype=self.dtype_policy)
+        self.tokens = TokenEmbedding(
+            self.embed_dim, self.vocab_size, scale=False, dtype=self.dtype_policy
+        )
         self.tokens.build(input_shape)
-        self.positions = self.add_weight(name="positions", shape=(self.maxlen, self.embed_dim), initializer=_start)
+        self.positions = self.add_weight(
+            name="positions",
+            shape=(self.maxlen, self.embed_dim),
+            initializer=_initial_positions,
+        )
 
-    def call(self, tokens: Any) -> Any:
-        """Map (..., length) token ids to (..., length, embed_dim)."""
-        check_tokens(tokens, self.vocab_size, self.maxlen)
-        return self.tokens(tokens) + self.positions[: ops.shape(tokens)[-1]]  # (..., length, embed_dim)
+    @checked
+    def call(self, tokens: Integer[Any, "*batch length"]):
+        """Token plus position; a ValueError if longer than maxlen."""
+        length = tokens.shape[-1]  # None where it is not known yet
+        if length is not None and length > self.maxlen:
+            raise ValueError(f"length {length} is over max_length={self.maxlen}")
+
+        # 1 look up a row for each token
+        token_rows = self.tokens(tokens)
+        # 2 take a row for each position
+        position_rows = self.positions[: ops.shape(tokens)[-1]]
+        # 3 add them
+        return token_rows + position_rows
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(..., length) to (..., length, embed_dim)."""
         return (*input_shape, self.embed_dim)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> dict:
         """The arguments that make a layer like this one."""
-        return super().get_config() | {name: getattr(self, name) for name in ("maxlen", "vocab_size", "embed_dim")}
+        return super().get_config() | {
+            "maxlen": self.maxlen,
+            "vocab_size": self.vocab_size,
+            "embed_dim": self.embed_dim,
+        }

@@ -5,133 +5,178 @@ __all__ = ['TokenEmbedding', 'sinusoidal_position_encoding', 'PositionalEncoding
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #title-3
 import math
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from ..checks import check_choice, check_positive, check_rate, check_sequence, check_shape, check_tokens
+from ..checks import check_shape, check_tokens
+from ..contracts import Float, Integer, checked
 from .models import Dropout, Module, Parameter
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #implementation-3
 class TokenEmbedding(Module):
     """A trained vector for each token of the vocabulary, looked up by its id.
 
-    Args:
-        d_model: features of a vector.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        scale: multiply what is looked up by the square root of d_model (Vaswani et al.), or do not (GPT-2, BERT).
-        rng: a generator or a seed, from which the initial vectors are drawn: N(0, 1 / d_model).
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or scale is neither True nor False.
-
-    Source: Vaswani et al. 2017, section 3.4.
+    Ids go from 0 to vocab_size - 1. With scale, vectors are multiplied by the root of
+    d_model (Vaswani et al.); without, not (GPT-2, BERT). They are drawn from
+    N(0, 1 / d_model). Source: Vaswani et al. 2017, section 3.4.
     """
 
-    def __init__(self, d_model: int, vocab_size: int, scale: bool = True, rng: np.random.Generator | int | None = None):
-        check_positive(d_model=d_model, vocab_size=vocab_size)
-        check_choice((True, False), scale=scale)
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        vocab_size: int,
+        scale: bool = True,
+        rng: np.random.Generator | int | None = None,
+    ):
+        if d_model < 1 or vocab_size < 1:
+            raise ValueError(
+                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
+            )
+        self.d_model, self.vocab_size = d_model, vocab_size
         self.factor = math.sqrt(d_model) if scale else 1.0
-        self.embeddings = Parameter(np.random.default_rng(rng).normal(scale=d_model**-0.5, size=(vocab_size, d_model)))
+        normal = np.random.default_rng(rng).normal
+        self.embeddings = Parameter(
+            normal(scale=d_model**-0.5, size=(vocab_size, d_model))
+        )
 
-    def forward(self, tokens: np.ndarray) -> np.ndarray:
-        """Map (..., length) token ids to (..., length, d_model)."""
-        check_tokens(tokens, len(self.embeddings.value))
-        self.ids = tokens
-        return self.embeddings.value[tokens] * self.factor  # (..., length, d_model)
+    @checked
+    def forward(
+        self, tokens: Integer[ndarray, "*batch length"]
+    ) -> Float[ndarray, "*batch length d_model"]:
+        """The vector of each token."""
+        check_tokens(tokens, self.vocab_size)
+        self.ids = tokens  # for the backward pass
 
-    def backward(self, grad_output: np.ndarray) -> None:
-        """Add up the gradient of the vectors that were looked up; ids have none."""
-        check_shape((*self.ids.shape, self.embeddings.value.shape[1]), grad_output=grad_output)
-        np.add.at(self.embeddings.grad, self.ids, grad_output * self.factor)
+        # 1 look up the row of each token
+        rows = self.embeddings.value[tokens]
+        # 2 multiply by the root of d_model
+        return rows * self.factor
+
+    def backward(self, grad_output: ndarray) -> None:
+        """Add to the gradient of the rows that were looked up; ids have none."""
+        check_shape((*self.ids.shape, self.d_model), grad_output=grad_output)
+        # 2 multiply by the root of d_model
+        grad_rows = grad_output * self.factor
+        # 1 add up, for each row, the gradients of all its places
+        np.add.at(self.embeddings.grad, self.ids, grad_rows)
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #implementation-5
-def sinusoidal_position_encoding(length: int, d_model: int, dtype: type | None = None) -> np.ndarray:
-    """A fixed vector for each position: sines and cosines of wavelengths from 2 pi to nearly 10000 * 2 pi.
+@checked
+def sinusoidal_position_encoding(
+    length: int, d_model: int, dtype: Any = None
+) -> Float[ndarray, "{length} {d_model}"]:
+    """A fixed vector for each position: sines and cosines, from fast to slow.
 
-    Args:
-        length: number of positions.
-        d_model: features of a vector; of an odd number, the last sine has no cosine beside it.
-        dtype: of the result; None for float64.
-
-    Returns:
-        (length, d_model), from -1 to 1.
-
-    Raises:
-        TypeError, ValueError: if length or d_model is not a positive whole number.
-
+    Wavelengths go from 2 pi to nearly 10000 * 2 pi. An odd d_model ends with a sine.
+    The angles are computed in float64, which is also the default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    check_positive(length=length, d_model=d_model)
-    frequency = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)  # (pairs,)
-    angle = np.arange(length)[:, None] * frequency  # (length, pairs)
-    encoding = np.empty((length, d_model), dtype or np.float64)
+    if length < 1 or d_model < 1:
+        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+
+    # 1 an angular step for each pair of features
+    pairs = np.arange(0, d_model, 2)
+    step = 10000.0 ** (-pairs / d_model)
+    # 2 an angle for each position and pair
+    angle = np.arange(length)[:, None] * step
+    # 3 put each sine beside its cosine
+    encoding = np.empty((length, d_model), dtype)
     encoding[:, 0::2] = np.sin(angle)
     encoding[:, 1::2] = np.cos(angle)[:, : d_model // 2]
     return encoding
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #implementation-7
 class PositionalEncoding(Module):
-    """Add the sinusoidal encoding of its position to every vector of a sequence, then drop out.
-
-    Args:
-        d_model: features of a vector.
-        dropout: probability that a feature of the sum is zeroed in training, in [0, 1).
-        max_length: the longest sequence allowed.
-        rng: a generator or a seed, from which the zeros of dropout are drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout is not a number in [0, 1).
+    """Add its sinusoidal position to every vector of a sequence, then drop out.
 
     Source: Vaswani et al. 2017, sections 3.5 and 5.4.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, dropout: float = 0.0, max_length: int = 512, rng: np.random.Generator | int | None = None
+        self,
+        d_model: int,
+        dropout: float = 0.0,
+        max_length: int = 512,
+        rng: np.random.Generator | int | None = None,
     ):
-        check_positive(d_model=d_model, max_length=max_length)
-        check_rate(dropout=dropout)
-        self.encoding = sinusoidal_position_encoding(max_length, d_model)  # no Parameter: it is not trained
+        if d_model < 1 or max_length < 1:
+            raise ValueError(
+                f"d_model={d_model}, max_length={max_length}: expected at least 1"
+            )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
+        self.d_model, self.max_length = d_model, max_length
+        self.encoding = sinusoidal_position_encoding(max_length, d_model)
         self.dropout = Dropout(dropout, rng)
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
-        """Same shape as x, (..., length, d_model); ValueError if length is over max_length."""
-        max_length, d_model = self.encoding.shape
-        check_sequence(d_model, max_length, x=x)
-        return self.dropout(x + self.encoding[: x.shape[-2]].astype(x.dtype))
+    @checked
+    def forward(
+        self, x: Float[ndarray, "*batch length {self.d_model}"]
+    ) -> Float[ndarray, "*batch length {self.d_model}"]:
+        """x with its positions; a ValueError if it is longer than max_length."""
+        length = x.shape[-2]
+        if length > self.max_length:
+            raise ValueError(f"length {length} is over max_length={self.max_length}")
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """The gradient of x: what dropout lets pass."""
+        # 1 take the row of each position
+        positions = self.encoding[:length].astype(x.dtype)
+        # 2 add it to the vector
+        total = x + positions
+        # 3 drop out features in training
+        return self.dropout(total)
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """The gradient of x: what dropout lets through."""
         return self.dropout.backward(grad_output)
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #implementation-9
 class TokenAndPositionEmbedding(Module):
     """The sum of two trained vectors, one for the token and one for its position.
 
-    Args:
-        max_length: number of positions, the longest sequence allowed.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        d_model: features of a vector.
-        rng: a generator or a seed, from which the initial vectors of the tokens are drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-
-    Source: Gehring et al. 2017, section 3.1; here the positions start as the sinusoid over the root of d_model.
+    Tokens are not scaled; positions start as the sinusoid over the root of d_model.
+    Source: Gehring et al. 2017, section 3.1.
     """
 
-    def __init__(self, max_length: int, vocab_size: int, d_model: int, rng: np.random.Generator | int | None = None):
-        check_positive(max_length=max_length, vocab_size=vocab_size, d_model=d_model)
+    @checked
+    def __init__(
+        self,
+        max_length: int,
+        vocab_size: int,
+        d_model: int,
+        rng: np.random.Generator | int | None = None,
+    ):
+        if max_length < 1:
+            raise ValueError(f"max_length={max_length}: expected at least 1")
+        self.max_length = max_length
         self.tokens = TokenEmbedding(d_model, vocab_size, scale=False, rng=rng)
-        self.positions = Parameter(sinusoidal_position_encoding(max_length, d_model) / math.sqrt(d_model))
+        sinusoid = sinusoidal_position_encoding(max_length, d_model)
+        self.positions = Parameter(sinusoid / math.sqrt(d_model))
 
-    def forward(self, tokens: np.ndarray) -> np.ndarray:
-        """Map (..., length) token ids to (..., length, d_model)."""
-        max_length = len(self.positions.value)
-        check_tokens(tokens, len(self.tokens.embeddings.value), max_length)
-        return self.tokens(tokens) + self.positions.value[: tokens.shape[-1]]  # (..., length, d_model)
+    @checked
+    def forward(
+        self, tokens: Integer[ndarray, "*batch length"]
+    ) -> Float[ndarray, "*batch length d_model"]:
+        """Token plus position; a ValueError if longer than max_length."""
+        length = tokens.shape[-1]
+        if length > self.max_length:
+            raise ValueError(f"length {length} is over max_length={self.max_length}")
 
-    def backward(self, grad_output: np.ndarray) -> None:
-        """Add up the gradients of both tables; ids have none."""
+        # 1 look up a row for each token
+        token_rows = self.tokens(tokens)
+        # 2 take a row for each position
+        position_rows = self.positions.value[:length]
+        # 3 add them
+        return token_rows + position_rows
+
+    def backward(self, grad_output: ndarray) -> None:
+        """Add to the gradients of both tables; ids have none."""
+        # 1 the rows of the tokens
         self.tokens.backward(grad_output)
+        # 2 the rows of the positions, summed over the batch
         length, d_model = grad_output.shape[-2:]
-        self.positions.grad[:length] += grad_output.reshape(-1, length, d_model).sum(axis=0)
+        over_the_batch = grad_output.reshape(-1, length, d_model).sum(axis=0)
+        self.positions.grad[:length] += over_the_batch

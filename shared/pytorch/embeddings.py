@@ -11,117 +11,147 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from ..checks import check_choice, check_positive, check_rate, check_sequence, check_tokens
+from ..checks import check_tokens
+from ..contracts import Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-3
 class TokenEmbedding(nn.Embedding):
     """A trained vector for each token of the vocabulary, looked up by its id.
 
-    Args:
-        d_model: features of a vector.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        scale: multiply what is looked up by the square root of d_model (Vaswani et al.), or do not (GPT-2, BERT).
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or scale is neither True nor False.
-
-    Source: Vaswani et al. 2017, section 3.4.
+    Ids go from 0 to vocab_size - 1. With scale, vectors are multiplied by the root of
+    d_model (Vaswani et al.); without, not (GPT-2, BERT). They are drawn from
+    N(0, 1 / d_model). Source: Vaswani et al. 2017, section 3.4.
     """
 
+    @checked
     def __init__(self, d_model: int, vocab_size: int, scale: bool = True):
-        check_positive(d_model=d_model, vocab_size=vocab_size)
-        check_choice((True, False), scale=scale)
+        if d_model < 1 or vocab_size < 1:
+            raise ValueError(
+                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
+            )
         super().__init__(vocab_size, d_model)
         self.factor = math.sqrt(d_model) if scale else 1.0
 
     def reset_parameters(self) -> None:
-        """Draw the vectors from N(0, 1 / d_model); `nn.Embedding` calls this when it is made."""
+        """Draw the vectors; `nn.Embedding` calls this when it is made."""
         nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Map (..., length) token ids to (..., length, d_model)."""
+    @checked
+    def forward(
+        self, tokens: Integer[Tensor, "*batch length"]
+    ) -> Float[Tensor, "*batch length d_model"]:
+        """The vector of each token."""
         check_tokens(tokens, self.num_embeddings)
-        return super().forward(tokens.long()) * self.factor  # (..., length, d_model)
+
+        # 1 look up the row of each token
+        rows = super().forward(tokens.long())
+        # 2 multiply by the root of d_model
+        return rows * self.factor
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-5
-def sinusoidal_position_encoding(length: int, d_model: int, dtype: torch.dtype | None = None) -> Tensor:
-    """A fixed vector for each position: sines and cosines of wavelengths from 2 pi to nearly 10000 * 2 pi.
+@checked
+def sinusoidal_position_encoding(
+    length: int, d_model: int, dtype: torch.dtype | None = None
+) -> Float[Tensor, "{length} {d_model}"]:
+    """A fixed vector for each position: sines and cosines, from fast to slow.
 
-    Args:
-        length: number of positions.
-        d_model: features of a vector; of an odd number, the last sine has no cosine beside it.
-        dtype: of the result; None for PyTorch's default. The angles are computed in float64.
-
-    Returns:
-        (length, d_model), from -1 to 1.
-
-    Raises:
-        TypeError, ValueError: if length or d_model is not a positive whole number.
-
+    Wavelengths go from 2 pi to nearly 10000 * 2 pi. An odd d_model ends with a sine.
+    The angles are computed in float64; the result has PyTorch's default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    check_positive(length=length, d_model=d_model)
-    frequency = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (pairs,)
-    angle = torch.outer(torch.arange(length, dtype=torch.float64), frequency)  # (length, pairs)
-    encoding = rearrange([angle.sin(), angle.cos()], "two length pairs -> length (pairs two)")[:, :d_model]
+    if length < 1 or d_model < 1:
+        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+
+    # 1 an angular step for each pair of features
+    pairs = torch.arange(0, d_model, 2, dtype=torch.float64)
+    step = 10000.0 ** (-pairs / d_model)
+    # 2 an angle for each position and pair
+    positions = torch.arange(length, dtype=torch.float64)
+    angle = torch.outer(positions, step)
+    # 3 put each sine beside its cosine
+    both = [angle.sin(), angle.cos()]
+    encoding = rearrange(both, "two n pairs -> n (pairs two)")
+    encoding = encoding[:, :d_model]
+
     return encoding.to(dtype or torch.get_default_dtype())
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-7
 class PositionalEncoding(nn.Module):
-    """Add the sinusoidal encoding of its position to every vector of a sequence, then drop out.
-
-    Args:
-        d_model: features of a vector.
-        dropout: probability that a feature of the sum is zeroed in training, in [0, 1).
-        max_length: the longest sequence allowed.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout is not a number in [0, 1).
+    """Add its sinusoidal position to every vector of a sequence, then drop out.
 
     Source: Vaswani et al. 2017, sections 3.5 and 5.4.
     """
 
+    @checked
     def __init__(self, d_model: int, dropout: float = 0.0, max_length: int = 512):
-        check_positive(d_model=d_model, max_length=max_length)
-        check_rate(dropout=dropout)
+        if d_model < 1 or max_length < 1:
+            raise ValueError(
+                f"d_model={d_model}, max_length={max_length}: expected at least 1"
+            )
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__()
-        self.register_buffer("encoding", sinusoidal_position_encoding(max_length, d_model), persistent=False)
+        self.d_model, self.max_length = d_model, max_length
+        sinusoid = sinusoidal_position_encoding(max_length, d_model)
+        self.register_buffer("encoding", sinusoid, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "PositionalEncoding":
+    def _apply(
+        self, fn: Callable[[Tensor], Tensor], recurse: bool = True
+    ) -> "PositionalEncoding":
         super()._apply(fn, recurse)
-        # A cast to float64 keeps the digits of float32, so the table is computed anew for the dtype it now has.
-        self.encoding = sinusoidal_position_encoding(*self.encoding.shape, self.encoding.dtype).to(self.encoding.device)
+        # A cast to float64 keeps the digits of float32, so the table is computed again.
+        dtype, device = self.encoding.dtype, self.encoding.device
+        sinusoid = sinusoidal_position_encoding(self.max_length, self.d_model, dtype)
+        self.encoding = sinusoid.to(device)
         return self
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Same shape as x, (..., length, d_model); ValueError if length is over max_length."""
-        max_length, d_model = self.encoding.shape
-        check_sequence(d_model, max_length, x=x)
-        return self.dropout(x + self.encoding[: x.shape[-2]].to(x.dtype))
+    @checked
+    def forward(
+        self, x: Float[Tensor, "*batch length {self.d_model}"]
+    ) -> Float[Tensor, "*batch length {self.d_model}"]:
+        """x with its positions; a ValueError if it is longer than max_length."""
+        length = x.shape[-2]
+        if length > self.max_length:
+            raise ValueError(f"length {length} is over max_length={self.max_length}")
+
+        # 1 take the row of each position
+        positions = self.encoding[:length].to(x.dtype)
+        # 2 add it to the vector
+        total = x + positions
+        # 3 drop out features in training
+        return self.dropout(total)
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-9
 class TokenAndPositionEmbedding(nn.Module):
     """The sum of two trained vectors, one for the token and one for its position.
 
-    Args:
-        max_length: number of positions, the longest sequence allowed.
-        vocab_size: number of tokens; ids go from 0 to vocab_size - 1.
-        d_model: features of a vector.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number.
-
-    Source: Gehring et al. 2017, section 3.1; here the positions start as the sinusoid over the root of d_model.
+    Tokens are not scaled; positions start as the sinusoid over the root of d_model.
+    Source: Gehring et al. 2017, section 3.1.
     """
 
+    @checked
     def __init__(self, max_length: int, vocab_size: int, d_model: int):
-        check_positive(max_length=max_length, vocab_size=vocab_size, d_model=d_model)
+        if max_length < 1:
+            raise ValueError(f"max_length={max_length}: expected at least 1")
         super().__init__()
+        self.max_length = max_length
         self.tokens = TokenEmbedding(d_model, vocab_size, scale=False)
-        self.positions = nn.Parameter(sinusoidal_position_encoding(max_length, d_model) / math.sqrt(d_model))
+        sinusoid = sinusoidal_position_encoding(max_length, d_model)
+        self.positions = nn.Parameter(sinusoid / math.sqrt(d_model))
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Map (..., length) token ids to (..., length, d_model)."""
-        check_tokens(tokens, self.tokens.num_embeddings, len(self.positions))
-        return self.tokens(tokens) + self.positions[: tokens.shape[-1]]  # (..., length, d_model)
+    @checked
+    def forward(
+        self, tokens: Integer[Tensor, "*batch length"]
+    ) -> Float[Tensor, "*batch length d_model"]:
+        """Token plus position; a ValueError if longer than max_length."""
+        length = tokens.shape[-1]
+        if length > self.max_length:
+            raise ValueError(f"length {length} is over max_length={self.max_length}")
+
+        # 1 look up a row for each token
+        token_rows = self.tokens(tokens)
+        # 2 take a row for each position
+        position_rows = self.positions[:length]
+        # 3 add them
+        return token_rows + position_rows

@@ -1,0 +1,366 @@
+"""Chapter 05: embeddings."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _gradient(ids, grad_output, vocab_size):
+    return np.einsum("blv,bld->vd", np.eye(vocab_size)[ids], grad_output)
+
+
+def _draw_gradient(rng):
+    """Ids repeat within a sequence and across the batch, and some never occur."""
+    batch, length, d_model, vocab_size = (int(size) for size in rng.permutation([3, 4, 5, 6]))
+    ids = rng.integers(0, vocab_size - 1, size=(batch, length))
+    ids[:, 0] = ids[0, -1]
+    return ids, rng.normal(size=(batch, length, d_model)), vocab_size
+
+
+def _last_write(ids, grad_output, vocab_size):
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]))
+    gradient[ids] += grad_output
+    return gradient
+
+
+def _mean_of_places(ids, grad_output, vocab_size):
+    counts = np.bincount(ids.ravel(), minlength=vocab_size)
+    return _gradient(ids, grad_output, vocab_size) / np.maximum(counts, 1)[:, None]
+
+
+def _steps(d_model):
+    return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
+
+
+def _interleaved(angle):
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(*angle.shape[:-1], -1)
+
+
+def _position(p, d_model):
+    return _interleaved(p * _steps(d_model))
+
+
+def _swapped(p, d_model):
+    angle = p * _steps(d_model)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1).ravel()
+
+
+def _two_halves(p, d_model):
+    angle = p * _steps(d_model)
+    return np.concatenate([np.sin(angle), np.cos(angle)])
+
+
+def _a_frequency_for_each_feature(p, d_model):
+    j = np.arange(d_model)
+    angle = p * 10000.0 ** (-j / d_model)
+    return np.where(j % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def _walk(vector, k, sign=1):
+    steps = _steps(len(vector))
+    sine, cosine = vector[0::2], vector[1::2]
+    c, s = np.cos(k * steps), sign * np.sin(k * steps)
+    return np.stack([sine * c + cosine * s, cosine * c - sine * s], axis=-1).ravel()
+
+
+def _walk_by(steps):
+    def walk(vector, k):
+        hands = (vector[1::2] + 1j * vector[0::2]) * np.exp(1j * k * steps(len(vector)))
+        return np.stack([hands.imag, hands.real], axis=-1).ravel()
+
+    return walk
+
+
+def _walk_exchanged(vector, k):
+    hands = (vector[0::2] + 1j * vector[1::2]) * np.exp(1j * k * _steps(len(vector)))
+    return np.stack([hands.imag, hands.real], axis=-1).ravel()
+
+
+def _walk_two_halves(vector, k):
+    half = len(vector) // 2
+    hands = (vector[half:] + 1j * vector[:half]) * np.exp(1j * k * _steps(len(vector)))
+    return np.concatenate([hands.imag, hands.real])
+
+
+def _draw_walk(rng):
+    d_model = int(rng.choice([6, 8, 10]))
+    return _position(int(rng.integers(3, 40)), d_model), int(rng.integers(2, 9))
+
+
+def _pool(table, ids):
+    real = (ids != 0)[..., None]
+    return (table[ids] * real).sum(axis=1) / real.sum(axis=1)
+
+
+def _draw_pool(rng):
+    """Each sequence has padding at its end, and the row of the padding is far from zero."""
+    batch, length, d_model, vocab_size = (int(size) for size in rng.permutation([4, 5, 6, 7]))
+    ids = rng.integers(1, vocab_size, size=(batch, length))
+    for row, real in zip(ids, rng.integers(2, length, size=batch)):
+        row[real:] = 0
+    table = rng.normal(size=(vocab_size, d_model))
+    table[0] = 5
+    return table, ids
+
+
+def _rotary(x, steps=None, sign=1, first=0):
+    steps = _steps(x.shape[-1]) if steps is None else steps
+    angle = sign * np.arange(first, first + x.shape[1])[:, None] * steps
+    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angle)
+    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)
+
+
+def _rotary_of_halves(x):
+    half = x.shape[-1] // 2
+    turned = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * np.arange(x.shape[1])[:, None] * _steps(x.shape[-1]))
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def _rotary_stretched(x):
+    angle = np.arange(x.shape[1])[:, None] * _steps(x.shape[-1])
+    return x * np.repeat(np.cos(angle), 2, axis=-1) + x * np.repeat(np.sin(angle), 2, axis=-1)
+
+
+def _draw_rotary(rng):
+    """As many sequences as positions in one draw of three, so that a wrong axis does not always fail."""
+    batch, length = (4, 4) if rng.random() < 1 / 3 else (int(size) for size in rng.permutation([3, 5]))
+    return (rng.normal(size=(batch, length, int(rng.choice([6, 8])))),)
+
+
+def _place(tokens):
+    real = tokens != 0
+    return np.where(real, real.cumsum(axis=1) - 1, 0)
+
+
+def _draw_places(rng):
+    """Padding in front, of another length in each sequence, and at least two real tokens; as many sequences as columns."""
+    tokens = rng.integers(1, 9, size=(6, 6))
+    for row, padding in zip(tokens, rng.permutation([0, 1, 2, 3, 4, 2])):
+        row[:padding] = 0
+    return (tokens,)
+
+
+EXERCISES = {
+    "05.1": Exercise(
+        right=8.0,
+        praise='"the" is at two places, and each sends 1 times the root of 16.',
+        mistakes={
+            'That is the sum over the two places of "the". The rows were multiplied by a factor on the way out.': 2.0,
+            'The factor is right, but "the" is at two places: a row collects the gradients of all of them.': 4.0,
+            'Two things are missing: "the" is at two places, and the rows were multiplied by a factor.': 1.0,
+            "The factor is the square root of d_model, not d_model.": 32.0,
+            "The factor multiplies the gradient too; it doesn't divide it.": 0.5,
+            'Five positions send a gradient, but only those that hold "the" send it to this row.': 20.0,
+        },
+        hints=[
+            'At how many positions is "the"?',
+            "y = s E[t]. So the gradient of E is s times the upstream gradient, at each place.",
+            "s is the square root of d_model, here 4.",
+        ],
+    ),
+    "05.2": Exercise(
+        right=_gradient,
+        inputs=_draw_gradient,
+        shape="(vocab_size, d_model)",
+        praise="A matrix product adds up what belongs together. np.add.at does it without the zeros.",
+        mistakes={
+            "A token that occurs several times keeps only one of its gradients: gradient[ids] += ... writes each row once.": (
+                _last_write
+            ),
+            "You take the mean over the places of a token; the gradient of a row is their sum.": _mean_of_places,
+            "Your result is transposed: a row for each token, a column for each feature.": (
+                lambda ids, g, v: _gradient(ids, g, v).T
+            ),
+            "Only the first sequence of the batch is counted; sum over the batch, too.": (
+                lambda ids, g, v: _gradient(ids[:1], g[:1], v)
+            ),
+            "You keep the batch: each sequence has its own table. Sum over the batch, too.": (
+                lambda ids, g, v: np.einsum("blv,bld->bvd", np.eye(v)[ids], g)
+            ),
+            "You divide by the size of the batch. The upstream gradient already knows of it; add up only.": (
+                lambda ids, g, v: _gradient(ids, g, v) / len(ids)
+            ),
+            "You count how often each token occurs; multiply by the upstream gradient.": (
+                lambda ids, g, v: np.eye(v)[ids].sum(axis=(0, 1))[:, None] * np.ones(g.shape[-1])
+            ),
+        },
+        hints=[
+            "np.eye(vocab_size)[ids] has shape (batch, length, vocab_size): a one-hot vector at each place.",
+            "Row v is the sum of grad_output over all places where the one-hot vector is 1 in column v.",
+            "Flatten batch and length to one axis, then multiply: one_hot.T @ grad_output.",
+        ],
+    ),
+    "05.3": Exercise(
+        right=_position,
+        inputs=lambda rng: (int(rng.integers(2, 60)), int(rng.choice([6, 8, 12]))),
+        shape="(d_model,)",
+        praise="Stack it for p = 0, 1, 2, ... and you have the table.",
+        mistakes={
+            "The exponent is doubled: with i = 0, 2, 4, ... it is i / d_model. 2 i / d_model squares the wavelengths.": (
+                lambda p, d: _interleaved(p * _steps(d) ** 2)
+            ),
+            "The exponent counts pairs, so the steps shrink too slowly: with i = 0, 1, 2, ... it is 2 i / d_model.": (
+                lambda p, d: _interleaved(p * _steps(d) ** 0.5)
+            ),
+            "Sine and cosine are exchanged: the even features are sines.": _swapped,
+            "All sines come first, then all cosines; each sine should be beside its cosine.": _two_halves,
+            "Each feature has a frequency of its own; a sine and the cosine beside it share one.": (
+                _a_frequency_for_each_feature
+            ),
+            "Your hands become faster from pair to pair: multiply by 10000 ** (-i / d_model), don't divide by it.": (
+                lambda p, d: _interleaved(p / _steps(d))
+            ),
+            "This is the position after it: the first position is 0, and its angles are 0.": (
+                lambda p, d: _position(p + 1, d)
+            ),
+            "The angles are in radians already; nothing is to be converted from degrees.": (
+                lambda p, d: _interleaved(np.deg2rad(p * _steps(d)))
+            ),
+            "These are the angles; take their sines and cosines.": lambda p, d: np.repeat(p * _steps(d), 2),
+        },
+        hints=[
+            "There are d_model / 2 angles: p times 10000 ** (-i / d_model) for i = 0, 2, 4, ...",
+            "Make an empty vector. Its even places get the sines: vector[0::2] = ...",
+            "angle = p * 10000.0 ** (-np.arange(0, d_model, 2) / d_model); then np.sin and np.cos of it.",
+        ],
+    ),
+    "05.4": Exercise(
+        right=_walk,
+        inputs=_draw_walk,
+        shape="(d_model,)",
+        praise="Rotating queries and keys like this is how rotary positions (RoPE) work.",
+        trials=8,
+        mistakes={
+            "You walk back: this is the position k before. Turn the other way.": lambda v, k: _walk(v, k, -1),
+            "You add the vector of position k. Angles add up, their sines don't: rotate each pair.": (
+                lambda v, k: v + _position(k, len(v))
+            ),
+            "All pairs turn by the same angle, k; each pair turns by k times its own step.": _walk_by(
+                lambda d: np.ones(d // 2)
+            ),
+            "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": _walk_by(
+                lambda d: _steps(d) ** 2
+            ),
+            "You turn by one position, however large k is.": lambda v, k: _walk(v, 1),
+            "Sine and cosine are exchanged: the even features are sines, that is, the imaginary parts.": _walk_exchanged,
+            "Your pairs are a feature and the one half the width further on; here a sine and its cosine are neighbors.": (
+                _walk_two_halves
+            ),
+        },
+        hints=[
+            "sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - sin a sin b.",
+            "a is the angle in the vector: vector[0::2] is sin a, vector[1::2] is cos a. What is b for each pair?",
+            "b = k * 10000.0 ** (-np.arange(0, d_model, 2) / d_model), with d_model = len(vector).",
+        ],
+    ),
+    "05.6": Exercise(
+        track="pytorch",
+        right=_pool,
+        inputs=_draw_pool,
+        shape="(batch, d_model)",
+        praise="That is how a sentence becomes one vector, for a search or a classifier.",
+        mistakes={
+            "The padding is averaged in: leave out where the id is 0.": lambda t, ids: t[ids].mean(axis=1),
+            "The padding is left out of the sum, but you divide by the whole length: divide by the number of real tokens.": (
+                lambda t, ids: (t[ids] * (ids != 0)[..., None]).mean(axis=1)
+            ),
+            "This is the sum of the real tokens; divide it by their number.": (
+                lambda t, ids: (t[ids] * (ids != 0)[..., None]).sum(axis=1)
+            ),
+            "The padding is in the sum, and only the number of tokens leaves it out: multiply the rows by the mask, too.": (
+                lambda t, ids: t[ids].sum(axis=1) / (ids != 0).sum(axis=1)[:, None]
+            ),
+            "The mask is upside down: this is the mean over the padding.": (
+                lambda t, ids: (t[ids] * (ids == 0)[..., None]).sum(axis=1) / (ids == 0).sum(axis=1)[:, None]
+            ),
+            "You average over the whole batch; each sequence has its own mean.": (
+                lambda t, ids: np.broadcast_to(t[ids[ids != 0]].mean(axis=0), (len(ids), t.shape[1]))
+            ),
+        },
+        hints=[
+            "F.embedding(ids, table) looks the rows up: (batch, length, d_model).",
+            "real = (ids != 0) has shape (batch, length). It needs one more axis to multiply the rows.",
+            "Sum rows * real over dim 1, and divide by real.sum(dim=1).",
+        ],
+    ),
+    "05.7": Exercise(
+        track="pytorch",
+        right=_rotary,
+        inputs=_draw_rotary,
+        shape="(batch, length, d_model)",
+        praise="The dot product of two rotated vectors depends on their distance alone. Llama and many others use this.",
+        trials=9,
+        mistakes={
+            "You rotate the other way: (a, b) becomes (a cos - b sin, a sin + b cos).": lambda x: _rotary(x, sign=-1),
+            "You add the sinusoid; rotary positions multiply: each pair of features is rotated.": (
+                lambda x: x + _interleaved(np.arange(x.shape[1])[:, None] * _steps(x.shape[-1]))
+            ),
+            "Your pairs are a feature and the one half the width further on; here the features 0 and 1, 2 and 3, ... are pairs.": (
+                _rotary_of_halves
+            ),
+            "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": (
+                lambda x: _rotary(x, _steps(x.shape[-1]) ** 2)
+            ),
+            "All pairs turn by the same angle; pair i turns by the position times 10000 ** (-i / d_model).": (
+                lambda x: _rotary(x, np.ones(x.shape[-1] // 2))
+            ),
+            "The first position is 0, and is not rotated.": lambda x: _rotary(x, first=1),
+            "Each feature is multiplied by cos + sin of its angle; a rotation mixes the two features of a pair.": (
+                _rotary_stretched
+            ),
+            "You rotate by the index of the sequence in the batch; the position is the second axis.": (
+                lambda x: _rotary(x.swapaxes(0, 1)).swapaxes(0, 1)
+            ),
+        },
+        hints=[
+            "(a, b) rotated by an angle is (a cos - b sin, a sin + b cos). a is x[..., 0::2], b is x[..., 1::2].",
+            "The angles are torch.outer(positions, steps), (length, pairs): no batch in them.",
+            "Make an empty result of the shape of x, and write its even and its odd features.",
+        ],
+    ),
+    "05.8": Exercise(
+        track="keras",
+        right=_place,
+        inputs=_draw_places,
+        shape="(batch, length)",
+        praise="With padding in front, the column of a token is not its position.",
+        mistakes={
+            "You count columns, the padding too: the first real token has position 0, wherever it is.": (
+                lambda t: np.broadcast_to(np.arange(t.shape[1]), t.shape)
+            ),
+            "The first real token has position 0; yours has 1.": lambda t: (t != 0).cumsum(axis=1),
+            "The real tokens are right, but padding gets -1: make it 0.": lambda t: (t != 0).cumsum(axis=1) - 1,
+            "The columns of the real tokens are kept; count from the first real token of each sequence.": (
+                lambda t: np.where(t != 0, np.arange(t.shape[1]), 0)
+            ),
+            "You count down the batch; positions run along a sequence, axis 1.": (
+                lambda t: np.where(t != 0, (t != 0).cumsum(axis=0) - 1, 0)
+            ),
+            "You add up the token ids; count the real tokens instead.": (
+                lambda t: np.where(t != 0, t.cumsum(axis=1) - t[:, :1], 0)
+            ),
+            "You count from the end: the last token has 0.": (
+                lambda t: np.where(t != 0, (t != 0)[:, ::-1].cumsum(axis=1)[:, ::-1] - 1, 0)
+            ),
+        },
+        hints=[
+            "Which tokens are real? Cast that to whole numbers: 1 for a real token, 0 for padding.",
+            "ops.cumsum along axis 1 counts the real tokens so far, this one included.",
+            "Subtract 1; then the padding has -1. ops.maximum(..., 0) repairs it.",
+        ],
+    ),
+    "05.9": Exercise(
+        right=20.0,
+        praise="It divides by the root of the sum of squares, not by the root of the square of the sum: the root of 400.",
+        mistakes={
+            "That is the dense gradient, and what every optimizer step of Adam should start with. What does Keras do?": 1.0,
+            "The gradients are added up, but Adam divides by something that grows, too, only more slowly.": 400.0,
+            "Too large, not too small: the divisor is what comes out too small.": 0.05,
+            "That is the step for 100 occurrences.": 10.0,
+        },
+        hints=[
+            "Run the loop of difference 1 with other numbers: how does the step grow from 1 to 100?",
+            "Adam divides the sum of 400 equal gradients, 400 g, by a root. Keras puts the sum of the 400 squares under it.",
+        ],
+    ),
+}
