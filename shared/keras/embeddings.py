@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_tokens
+from ..checks import check_positive, check_tokens
 from ..contracts import Any, Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
@@ -25,10 +25,7 @@ class TokenEmbedding(keras.layers.Layer):
 
     @checked
     def __init__(self, d_model: int, vocab_size: int, scale: bool = True, **kwargs):
-        if d_model < 1 or vocab_size < 1:
-            raise ValueError(
-                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
-            )
+        check_positive(d_model=d_model, vocab_size=vocab_size)
         super().__init__(**kwargs)
         self.d_model, self.vocab_size, self.scale = d_model, vocab_size, scale
         self.factor = math.sqrt(d_model) if scale else 1.0
@@ -75,8 +72,7 @@ def sinusoidal_position_encoding(
     The angles are computed in float64; the default dtype is `keras.config.floatx()`.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    if length < 1 or d_model < 1:
-        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+    check_positive(length=length, d_model=d_model)
 
     # 1 an angular step for each pair of features
     pairs = np.arange(0, d_model, 2)
@@ -101,10 +97,7 @@ class PositionalEncoding(keras.layers.Layer):
     def __init__(
         self, d_model: int, dropout: float = 0.0, max_length: int = 512, **kwargs
     ):
-        if d_model < 1 or max_length < 1:
-            raise ValueError(
-                f"d_model={d_model}, max_length={max_length}: expected at least 1"
-            )
+        check_positive(d_model=d_model, max_length=max_length)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__(**kwargs)
@@ -160,9 +153,7 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
 
     @checked
     def __init__(self, maxlen: int, vocab_size: int, embed_dim: int, **kwargs):
-        if maxlen < 1 or vocab_size < 1 or embed_dim < 1:
-            sizes = f"maxlen={maxlen}, vocab_size={vocab_size}, embed_dim={embed_dim}"
-            raise ValueError(f"{sizes}: expected at least 1")
+        check_positive(maxlen=maxlen, vocab_size=vocab_size, embed_dim=embed_dim)
         super().__init__(**kwargs)
         self.maxlen, self.vocab_size, self.embed_dim = maxlen, vocab_size, embed_dim
 

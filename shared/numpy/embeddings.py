@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_shape, check_tokens
+from ..checks import check_positive, check_shape, check_tokens
 from ..contracts import Float, Integer, checked
 from .models import Dropout, Module, Parameter
 
@@ -31,10 +31,7 @@ class TokenEmbedding(Module):
         scale: bool = True,
         rng: np.random.Generator | int | None = None,
     ):
-        if d_model < 1 or vocab_size < 1:
-            raise ValueError(
-                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
-            )
+        check_positive(d_model=d_model, vocab_size=vocab_size)
         self.d_model, self.vocab_size = d_model, vocab_size
         self.factor = math.sqrt(d_model) if scale else 1.0
         normal = np.random.default_rng(rng).normal
@@ -74,8 +71,7 @@ def sinusoidal_position_encoding(
     The angles are computed in float64, which is also the default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    if length < 1 or d_model < 1:
-        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+    check_positive(length=length, d_model=d_model)
 
     # 1 an angular step for each pair of features
     pairs = np.arange(0, d_model, 2)
@@ -103,10 +99,7 @@ class PositionalEncoding(Module):
         max_length: int = 512,
         rng: np.random.Generator | int | None = None,
     ):
-        if d_model < 1 or max_length < 1:
-            raise ValueError(
-                f"d_model={d_model}, max_length={max_length}: expected at least 1"
-            )
+        check_positive(d_model=d_model, max_length=max_length)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         self.d_model, self.max_length = d_model, max_length
@@ -149,8 +142,7 @@ class TokenAndPositionEmbedding(Module):
         d_model: int,
         rng: np.random.Generator | int | None = None,
     ):
-        if max_length < 1:
-            raise ValueError(f"max_length={max_length}: expected at least 1")
+        check_positive(max_length=max_length)
         self.max_length = max_length
         self.tokens = TokenEmbedding(d_model, vocab_size, scale=False, rng=rng)
         sinusoid = sinusoidal_position_encoding(max_length, d_model)

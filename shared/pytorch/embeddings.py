@@ -11,7 +11,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from ..checks import check_tokens
+from ..checks import check_positive, check_tokens
 from ..contracts import Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-3
@@ -25,10 +25,7 @@ class TokenEmbedding(nn.Embedding):
 
     @checked
     def __init__(self, d_model: int, vocab_size: int, scale: bool = True):
-        if d_model < 1 or vocab_size < 1:
-            raise ValueError(
-                f"d_model={d_model}, vocab_size={vocab_size}: expected at least 1"
-            )
+        check_positive(d_model=d_model, vocab_size=vocab_size)
         super().__init__(vocab_size, d_model)
         self.factor = math.sqrt(d_model) if scale else 1.0
 
@@ -59,8 +56,7 @@ def sinusoidal_position_encoding(
     The angles are computed in float64; the result has PyTorch's default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    if length < 1 or d_model < 1:
-        raise ValueError(f"length={length}, d_model={d_model}: expected at least 1")
+    check_positive(length=length, d_model=d_model)
 
     # 1 an angular step for each pair of features
     pairs = torch.arange(0, d_model, 2, dtype=torch.float64)
@@ -84,10 +80,7 @@ class PositionalEncoding(nn.Module):
 
     @checked
     def __init__(self, d_model: int, dropout: float = 0.0, max_length: int = 512):
-        if d_model < 1 or max_length < 1:
-            raise ValueError(
-                f"d_model={d_model}, max_length={max_length}: expected at least 1"
-            )
+        check_positive(d_model=d_model, max_length=max_length)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__()
@@ -132,8 +125,7 @@ class TokenAndPositionEmbedding(nn.Module):
 
     @checked
     def __init__(self, max_length: int, vocab_size: int, d_model: int):
-        if max_length < 1:
-            raise ValueError(f"max_length={max_length}: expected at least 1")
+        check_positive(max_length=max_length)
         super().__init__()
         self.max_length = max_length
         self.tokens = TokenEmbedding(d_model, vocab_size, scale=False)
