@@ -47,6 +47,9 @@ CALLS = {
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
+    "predictions": lambda: plots.predictions(
+        [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
+    ),
     "dials": lambda: plots.dials(np.array([[0.0, 1, 0, 1], [1, 0, 0.1, 0.995]])),
     "similarities": lambda: plots.similarities({"before": np.eye(3) + 1, "after": np.eye(3)[[0, 0, 1]]}, "aab"),
 }
@@ -56,6 +59,8 @@ DESCRIBED = {  # what a plot says of itself
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
+    "predictions": "price against size, from 1 to 3: before from 1.00 to 3.00; after from 2.00 to 4.50. The targets are "
+    "points at (1, 2), (2, 3), (3, 5); a dashed line joins each to every prediction: its error.",
     "dials": "2 dials with a hand for each of 2 positions: features 0 and 1 turn by 90 degrees a position; "
     "features 2 and 3 turn by 5.74 degrees a position.",
     "similarities": "Cosine similarity of 3 rows, a, b. before: on average 0.83 within a kind and 0.83 across kinds; "
@@ -132,6 +137,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("bars", "pass", "time (ms)"),
     ("lines", "length (tokens)", "time (ms)"),
     ("word_vectors", "nature", "money"),
+    ("predictions", "size", "price"),
     ("dials", "feature 0 (sine)", "feature 1 (cosine)"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):
