@@ -48,8 +48,16 @@ def test_linear_against_torch(shape, d_in, d_out):
     assert {row.name for row in report.rows} == {"gradient of x", "gradient of kernel", "gradient of bias"}
 
 
-def test_function_and_object_agree_and_so_do_their_gradients(rng):
+def with_biases(rng):
+    """NumPy's model with biases that are not zero, as they are at first: a bias left out must be seen."""
     model = numpy_models.MLP(**SIZES, rng=0)
+    for layer in (model.hidden, model.readout):
+        layer.bias.value[...] = rng.normal(size=layer.bias.value.shape)
+    return model
+
+
+def test_function_and_object_agree_and_so_do_their_gradients(rng):
+    model = with_biases(rng)
     x, grad_output = rng.normal(size=(6, 5)), rng.normal(size=(6, 3))
     assert np.array_equal(model(x), numpy_models.mlp(model.parameters(), x))
     model.backward(grad_output)
@@ -73,7 +81,7 @@ def test_keras_model_computes_in_the_dtype_that_it_is_given(rng):
 
 
 def test_keras_function_object_and_numpy_agree(rng):
-    model, reference = keras_models.MLP(**SIZES), numpy_models.MLP(**SIZES, rng=0)
+    model, reference = keras_models.MLP(**SIZES), with_biases(rng)
     x = rng.normal(size=(6, 5)).astype(np.float32)
     model(x)
     set_weights(model, get_weights(reference))
@@ -143,6 +151,7 @@ def test_float32_stays_float32(rng):
     model = numpy_models.MLP(**SIZES, rng=0).astype(np.float32)
     output = model(rng.normal(size=(4, 5)).astype(np.float32))
     assert output.dtype == model.backward(output).dtype == np.float32
+    assert all(gradient.dtype == np.float32 for gradient in model.gradients().values())
     dropout = numpy_models.Dropout(0.5, rng)
     assert dropout.backward(dropout(output)).dtype == np.float32
 
