@@ -696,6 +696,25 @@ def test_keras_graph_of_a_model_ends_at_its_inputs():
     ]
 
 
+def test_a_node_that_is_reached_twice_keeps_both_arrows():
+    x = Tensor(np.ones(2))
+    y = x.exp()
+    _, _, edges = drawn(numpy_track.graph((y + y.tanh()).sum(), x=x))
+    assert {("exp\n(2,)", "add\n(2,)"), ("exp\n(2,)", "tanh\n(2,)")} < set(edges) and len(edges) == 5
+    w = torch.ones(2, requires_grad=True)
+    y = w.exp()
+    for total in ((y + y.tanh()).sum(), (y.tanh() + y).sum()):
+        _, _, edges = drawn(pytorch_track.graph(total, w=w))
+        assert {("ExpBackward0", "AddBackward0"), ("ExpBackward0", "TanhBackward0")} < set(edges) and len(edges) == 5
+
+
+def test_keras_graph_keeps_both_arrows_of_a_node_that_is_reached_twice():
+    y = ops.exp(keras.Input(batch_shape=(2,)))
+    for total in (ops.sum(y + ops.tanh(y)), ops.sum(ops.tanh(y) + y)):
+        _, _, edges = drawn(keras_track.graph(total))
+        assert {("Exp\n(2,)", "Add\n(2,)"), ("Exp\n(2,)", "Tanh\n(2,)")} < set(edges) and len(edges) == 5
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_inputs_come_first_and_the_alt_text_lists_them(number):
     w, x = torch.ones(2, requires_grad=True), Tensor(np.ones(2))
