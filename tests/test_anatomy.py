@@ -1,4 +1,4 @@
-"""The anatomy of a chapter: how each notebook opens, its headings, a result to look at, exercises that answer, lines that fit the page.
+"""The anatomy of a chapter and the map: how each notebook opens, its headings, a result to look at, exercises that answer, lines that fit the page.
 
 A chapter whose NumPy notebook has a section *By hand* is in the new form; the others are held to the headings of the old one.
 """
@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from shared import exercises, side_by_side
+from shared.drawing.diagrams import COURSE
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("[0-9][0-9]_*") if path.is_dir())
@@ -185,3 +186,56 @@ def test_paired_functions_take_the_same_steps_in_lines_that_fit_three_columns(ch
                 for _, code in steps:
                     assert max(map(len, code.splitlines())) <= 60, f"{name} in {track}: {code}"
     assert stepped, "no function has steps"
+
+
+MAP = "\n".join(cell.source for cell in read(ROOT / "notebooks/00_start_here.ipynb").cells)
+TRACKS = ("numpy", "pytorch", "keras", "compare")
+GLOSSARY = re.findall(r"^\| ([^|]+) \| ([^|]+) \| \[(\d\d)\]\((\S+)\) \|$", MAP, re.MULTILINE)
+
+
+def test_the_table_gives_the_minutes_of_every_notebook():
+    totals = dict.fromkeys(TRACKS, 0)
+    for chapter in CHAPTERS:
+        for track in TRACKS:
+            path = chapter / f"{track}.ipynb"
+            needed = minutes(read(path))
+            assert f"[{needed} min]({path.relative_to(ROOT / 'notebooks')})" in MAP, path
+            totals[track] += needed
+    hours = " | ".join(f"{total / 60:.0f} hours" for total in totals.values())
+    assert f"| together | {hours} |" in MAP
+
+
+AHEAD = {"autograd": {"models"}}  # its engine is tried on the next chapter's network
+
+
+def before(chapter: str) -> set[str]:
+    """The chapters that a chapter builds on, one by way of another too."""
+    direct = COURSE[chapter][2]
+    return set(direct).union(*map(before, direct))
+
+
+@pytest.mark.parametrize("path", NEW, ids=lambda path: path.name)
+def test_a_chapter_uses_only_those_that_the_map_leads_from(path):
+    name = path.name[3:]
+    for track in TRACKS:
+        notebook = read(path / f"{track}.ipynb")
+        source = "\n".join(cell.source for cell in code(notebook))
+        used = set(re.findall(r"from shared\.(?:numpy|pytorch|keras)\.(\w+) import", source))
+        for modules in re.findall(r"from shared\.(?:numpy|pytorch|keras) import (.+)", source):
+            used |= {module.split()[0] for module in modules.split(",")}
+        assert used - {name} <= before(name) | AHEAD.get(name, set()), track
+
+
+def test_the_map_lists_the_chapters_in_order():
+    assert list(COURSE) == [path.name[3:] for path in CHAPTERS] == list(exercises.MODULES.values())
+
+
+def test_the_glossary_is_sorted_and_each_term_is_in_the_notebook_that_it_links_to():
+    terms = [term for term, *_ in GLOSSARY]
+    assert len(terms) > 40 and terms == sorted(terms, key=str.lower)
+    for term, _, number, link in GLOSSARY:
+        path = ROOT / "notebooks" / link
+        assert path.parent.name.startswith(number)
+        text = " ".join("\n".join(cell.source for cell in prose(read(path))).split())
+        for word in term.split(", "):
+            assert word.lower() in text.lower().replace("*", ""), term

@@ -168,56 +168,52 @@ def _residual(
 
 
 def legend() -> Diagram:
-    """Draw the colours of the course's drawings and what each stands for."""
+    """Draw the colors of the course's diagrams and what each stands for."""
     labels = {
         "data": "data",
         "parameters": "layer with\nlearned parameters",
         "operation": "operation",
-        "normalisation": "normalisation",
+        "normalisation": "normalization",
         "output": "output",
     }
     return _draw(
-        "The colours of the course's drawings: data is blue, a layer with learned parameters orange, an operation grey, normalisation green, an output violet.",
+        "The colors of the course's diagrams: data is blue, a layer with learned parameters orange, an operation gray, normalization green, an output violet.",
         {kind: (kind, label) for kind, label in labels.items()},
         [],
     )
 
 
+# Chapter: (kind and label of its box, the chapters that it builds on).
+COURSE = {
+    "autograd": ("operation", "01 autograd\nfinds gradients", []),
+    "models": ("operation", "02 models\nobject or function", ["autograd"]),
+    "einops": ("operation", "03 einops\naxes with names", ["models"]),
+    "tokenization": ("operation", "04 tokenization\ntext becomes ids", []),
+    "embeddings": ("parameters", "05 embeddings\nids become vectors", ["models", "tokenization"]),
+    "attention": ("parameters", "06 attention\npositions exchange", ["einops"]),
+    "feed_forward": ("parameters", "07 feed-forward\neach position alone", ["models"]),
+    "encoder": ("parameters", "08 encoder\nlooks both ways", ["embeddings", "attention", "feed_forward"]),
+    "training": ("operation", "09 training\nloss and Adam", ["models"]),
+    "dna_mutation": ("output", "10 DNA mutation\na trained encoder", ["encoder", "training"]),
+    "decoder": ("parameters", "11 decoder\nlooks back only", ["encoder", "training"]),
+    "seq2seq": ("output", "12 translation\nDNA to protein", ["decoder"]),
+    "bert": ("output", "13 BERT\nfills gaps", ["encoder", "training"]),
+    "gpt": ("output", "14 GPT\nwrites", ["decoder"]),
+}
+
+
 def course_map() -> Diagram:
     """Draw the chapters and how they build on one another."""
+    numbers = {name: label.split()[0] for name, (_, label, _) in COURSE.items()}
+    needs = [
+        f"{label.partition(chr(10))[0]} on {' and '.join(numbers[name] for name in names)}"
+        for _, label, names in COURSE.values()
+        if names
+    ]
     return _draw(
-        "Map of the chapters: autograd (01), models (02), einops (03) and tokenization (04) lead to embeddings (05), attention (06), feed-forward (07) and "
-        "training (09), and those to encoder (08) and decoder (11). From the encoder come DNA mutation (10) and BERT (13), from the decoder GPT (14), from both "
-        "translation (12).",
-        {
-            "autograd": ("operation", "01 autograd\nfinds gradients"),
-            "models": ("operation", "02 models\nobject or function"),
-            "einops": ("operation", "03 einops\naxes with names"),
-            "tokenization": ("operation", "04 tokenization\ntext becomes ids"),
-            "embeddings": ("parameters", "05 embeddings\nids become vectors"),
-            "attention": ("parameters", "06 attention\npositions exchange"),
-            "feed_forward": ("parameters", "07 feed-forward\neach position alone"),
-            "encoder": ("parameters", "08 encoder\nlooks both ways"),
-            "training": ("operation", "09 training\nloss and Adam"),
-            "dna_mutation": ("output", "10 DNA mutation\na trained encoder"),
-            "decoder": ("parameters", "11 decoder\nlooks back only"),
-            "seq2seq": ("output", "12 translation\nDNA to protein"),
-            "bert": ("output", "13 BERT\nfills gaps"),
-            "gpt": ("output", "14 GPT\ngoes on"),
-        },
-        [
-            "autograd -> models -> einops -> attention",
-            "models -> feed_forward",
-            "models -> training",
-            "tokenization -> embeddings -> encoder",
-            "attention -> encoder -> dna_mutation",
-            "attention -> decoder",
-            "feed_forward -> encoder -> seq2seq",
-            "feed_forward -> decoder -> seq2seq",
-            "embeddings -> decoder -> gpt",
-            "encoder -> bert",
-            "training -> dna_mutation",
-        ],
+        f"Map of the chapters, and what each builds on: {'; '.join(needs)}.",
+        {name: (kind, label) for name, (kind, label, _) in COURSE.items()},
+        [f"{before} -> {name}" for name, (_, _, names) in COURSE.items() for before in names],
     )
 
 
