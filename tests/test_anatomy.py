@@ -161,6 +161,12 @@ def test_the_stored_exercises_are_unsolved(path):
             assert [output.text for output in cell.outputs] == [f'{name}: not done yet. hint("{name}") gives a hint.\n']
 
 
+@pytest.mark.skipif("CI" not in os.environ, reason="a reader's own map shows what that reader has done")
+def test_the_stored_map_shows_nothing_as_done():
+    cell = next(cell for cell in code(read(ROOT / "notebooks/00_start_here.ipynb")) if "progress()" in cell.source)
+    assert set(re.findall(r"(\d+) of \d+ done", cell.outputs[0].text)) == {"0"}
+
+
 def test_every_exercise_that_has_a_check_is_in_a_notebook():
     asked = {name for path in PAGES for cell in code(read(path)) for name in CHECK.findall(cell.source)}
     assert asked == set(exercises.names())

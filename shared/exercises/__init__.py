@@ -205,12 +205,14 @@ def solution(name: str) -> None:
 
 
 def progress() -> None:
-    """Print which exercises have been done on this machine."""
+    """Print how many exercises of each chapter have been done on this machine, and which are open."""
     done = _done()
-    for chapter in MODULES:
-        marks = [f"{name} {'done' if name in done else 'open'}" for name in _of_chapter(chapter)]
-        if marks:
-            print(f"chapter {chapter}: " + "  ".join(marks))
+    for chapter, title in MODULES.items():
+        names = list(_of_chapter(chapter))
+        left = [name for name in names if name not in done]
+        if names:
+            told = f"{len(names) - len(left)} of {len(names)} done"
+            print(f"{chapter} {title:13} {told}" + (f", open: {' '.join(left)}" if left else ""))
 
 
 def _done() -> list[str]:
