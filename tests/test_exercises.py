@@ -2,6 +2,10 @@
 
 import importlib
 import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,3 +103,11 @@ def test_a_thousand_right_answers_raise_no_false_alarm():
             return SOLUTIONS["06.2"](query, key[keys], value[keys])
 
         assert exercises.judge("06.2", shuffled)[0] == "right"
+
+
+def test_an_edition_without_solutions_says_so(tmp_path):
+    shutil.copytree(Path(exercises.__file__).parents[1], tmp_path / "shared")
+    shutil.rmtree(tmp_path / "shared/exercises/solutions")
+    code = "from shared.exercises import hint, solution; hint('06.2'); solution('06.2')"
+    told = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert told.splitlines()[-1] == "The solutions are not part of this edition."

@@ -196,10 +196,10 @@ def hint(name: str) -> None:
 def solution(name: str) -> None:
     """Print code that passes."""
     _find(name)
-    chapter = MODULES[name.partition(".")[0]]
-    if importlib.util.find_spec(f"shared.exercises.solutions.{chapter}") is None:
+    if importlib.util.find_spec("shared.exercises.solutions") is None:
         print("The solutions are not part of this edition.")
         return
+    chapter = MODULES[name.partition(".")[0]]
     found = importlib.import_module(f"shared.exercises.solutions.{chapter}").SOLUTIONS[name]
     print(inspect.getsource(found) if callable(found) else found)
 
