@@ -111,3 +111,28 @@ def test_an_edition_without_solutions_says_so(tmp_path):
     code = "from shared.exercises import hint, solution; hint('06.2'); solution('06.2')"
     told = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
     assert told.splitlines()[-1] == "The solutions are not part of this edition."
+
+
+def test_an_error_that_is_expected_gets_advice():
+    import torch
+
+    def constant(x, w):
+        x = x.detach().requires_grad_()
+        (first,) = torch.autograd.grad((w * x**3).sum(), x)
+        return torch.autograd.grad((first**2).sum(), x)[0]
+
+    verdict, message = exercises.judge("01.6", constant)
+    assert verdict == "wrong" and message.endswith("Without create_graph=True the first gradient is a constant.")
+
+
+@pytest.mark.tensorflow
+def test_a_tape_that_does_not_watch_gets_advice():
+    import tensorflow as tf
+
+    def unwatched(kernel, x, y, rate):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ kernel - y) ** 2)
+        return kernel - rate * tape.gradient(loss, kernel)
+
+    verdict, message = exercises.judge("01.8", unwatched)
+    assert verdict == "wrong" and message.endswith("A tape answers None for a tensor that it doesn't watch.")

@@ -48,6 +48,7 @@ class Exercise:
         shape: what the result is, such as "(length_q, value_dim)", for the message about a wrong shape.
         praise: what to say when it is right.
         trials: how many random inputs are tried.
+        errors: part of an error message -> what to tell to a reader whose function raises it.
         track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
     """
 
@@ -58,6 +59,7 @@ class Exercise:
     shape: str = ""
     praise: str = ""
     trials: int = 6
+    errors: Mapping[str, str] = field(default_factory=dict)
     track: str = "numpy"
 
 
@@ -128,7 +130,9 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
                 result = answer(*given)
         except Exception as error:  # noqa: BLE001 - whatever the function of a reader raises
             shapes = ", ".join(str(each.shape if isinstance(each, np.ndarray) else each) for each in arguments)
-            return "wrong", f"your function raised {type(error).__name__}: {error}. The inputs were {shapes}."
+            advice = " ".join(text for part, text in exercise.errors.items() if part in str(error))
+            told = f"your function raised {type(error).__name__}: {error}. {advice or f'The inputs were {shapes}.'}"
+            return "wrong", told
         if result is None or result is ...:
             return todo
         if isinstance(result, tuple | list):
@@ -145,7 +149,7 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
             if all(_close(r, wrong(*a) if callable(wrong) else wrong) for r, a in zip(results, trials)):
                 return f"close. {sentence}"
     if exercise.inputs is None:
-        return "not quite. Run the smallest case by hand, then look again."
+        return "not quite. Look at the example again, or ask for a hint."
     for result, arguments in zip(results, trials):
         expected = exercise.right(*arguments)
         if result.shape != expected.shape:

@@ -88,6 +88,14 @@ def _each_operand_once(operands, slopes):
     return gradients
 
 
+def _all_ones(operands, slopes):
+    gradients = np.ones(len(operands))
+    for node in reversed(range(len(operands))):
+        for operand, slope in zip(operands[node], slopes[node]):
+            gradients[operand] += slope * gradients[node]
+    return gradients
+
+
 def _leaves_only(operands, slopes):
     return np.where([not each for each in operands], _walk(operands, slopes), 0.0)
 
@@ -145,7 +153,7 @@ EXERCISES = {
         right=_nudged,
         inputs=lambda rng: (_cubes, rng.uniform(1.0, 2.0, size=int(rng.integers(3, 6))), 0.01),
         shape="(n,)",
-        praise="Chapter after chapter, this is what the hand-written gradients are held against.",
+        praise="This is how the course tests every gradient that is written by hand.",
         mistakes={
             "You divide by the step; between up and down lie two steps.": lambda f, x, h: _nudged(f, x, h, divisor=1.0),
             "You nudge to one side only, and its error shrinks with the step, not with its square: go both ways.": (
@@ -165,7 +173,7 @@ EXERCISES = {
         hints=[
             "One element at a time: two runs of the function each.",
             "Make a copy of x, add step to one element of the copy; make another, subtract it.",
-            "gradient[i] = (function(up) - function(down)) / (2 * step)",
+            "The distance between the two runs is 2 * step.",
         ],
     ),
     "01.3": Exercise(
@@ -198,7 +206,7 @@ EXERCISES = {
         hints=[
             "What is the derivative of 1 / (1 + exp(-x))? Write it with y instead of exp.",
             "It is y * (1 - y). Where does the upstream gradient go?",
-            "y = 1 / (1 + np.exp(-x)) is 0 at -1000, which is right; then g * y * (1 - y).",
+            "y = 1 / (1 + np.exp(-x)) is 0 at -1000, which is right. Use y, and no other exponential.",
         ],
     ),
     "01.4": Exercise(
@@ -213,6 +221,9 @@ EXERCISES = {
             "You walk forward; a node's gradient is complete only after everything that was made from it.": (
                 lambda o, s: _walk(o, s, forward=True)
             ),
+            "The gradient of the result itself is 1, and of the others 0 until something arrives; yours all begin with 1.": (
+                _all_ones
+            ),
             "The gradient of the result itself is 1; yours begins with 0, so all others stay 0.": (
                 lambda o, s: _walk(o, s, seed=0.0)
             ),
@@ -225,7 +236,7 @@ EXERCISES = {
         hints=[
             "Start with zeros, and 1 for the last node. In which order do you visit the nodes?",
             "From the last to the first. At each, loop over zip(operands[node], slopes[node]).",
-            "gradients[operand] += slope * gradients[node]",
+            "Each operand gets the slope times the gradient of the node: added, because it may be used again.",
         ],
     ),
     "01.6": Exercise(
@@ -233,6 +244,7 @@ EXERCISES = {
         right=_penalty,
         inputs=lambda rng: (rng.uniform(0.5, 1.5, size=4), rng.uniform(0.5, 1.5, size=4)),
         shape="(n,)",
+        errors={"does not require grad": "Without create_graph=True the first gradient is a constant."},
         praise="WGAN-GP and physics-informed networks train with such gradients of gradients.",
         mistakes={
             "That's the gradient of the loss itself; square and sum it, then differentiate again.": (
@@ -250,7 +262,7 @@ EXERCISES = {
         hints=[
             "torch.autograd.grad(loss, x) returns a tuple. What must it record, so that you can differentiate it?",
             "x = x.detach().requires_grad_(), and create_graph=True in the first call.",
-            "(first,) = torch.autograd.grad((w * x**3).sum(), x, create_graph=True), then grad((first**2).sum(), x).",
+            "Then square and sum the first gradient, and call torch.autograd.grad once more, again for x.",
         ],
     ),
     "01.7": Exercise(
@@ -258,7 +270,7 @@ EXERCISES = {
         right=_jacobian,
         inputs=lambda rng: (rng.normal(size=int(rng.integers(3, 6))),),
         shape="(n, n)",
-        praise="Its rows sum to zero: the outputs always sum to one.",
+        praise="Its rows sum to zero: adding one number to all inputs changes no output.",
         mistakes={
             "That's the diagonal alone: raising one input lowers all other outputs.": (
                 lambda x: np.diag(np.diag(_jacobian(x)))
@@ -277,7 +289,7 @@ EXERCISES = {
         hints=[
             "torch.func has a function for each kind of derivative: grad for one number, and for a vector ...",
             "torch.func.jacrev(function) returns the function that computes the whole matrix.",
-            "torch.func.jacrev(lambda x: x.softmax(dim=0))(x)",
+            "The function to pass is the softmax along axis 0.",
         ],
     ),
     "01.8": Exercise(
@@ -285,6 +297,7 @@ EXERCISES = {
         right=_step,
         inputs=_draw_step,
         shape="(features, outputs)",
+        errors={"NoneType": "A tape answers None for a tensor that it doesn't watch."},
         praise="That is what `fit` does with the optimizer SGD.",
         mistakes={
             "You went uphill: subtract the gradient.": lambda k, x, y, r: _step(k, x, y, r, sign=1.0),
@@ -304,19 +317,21 @@ EXERCISES = {
         hints=[
             "A tape records inside `with`, and what it watches. The kernel comes as a tensor, not as a variable.",
             "tape.watch(kernel), then loss = ops.mean((ops.matmul(x, kernel) - y) ** 2), all inside `with`.",
-            "kernel - rate * tape.gradient(loss, kernel)",
+            "Outside `with`, tape.gradient(loss, kernel) is the gradient; step against it.",
         ],
     ),
     "01.9": Exercise(
-        right=18.0,
-        praise="PyTorch added 6 three times; the tape returns 6 each time.",
+        right=33.0,
+        praise="PyTorch added 6 and 27; the second tape returns 27 alone.",
         mistakes={
-            "6 is what a tape returns at each call. PyTorch adds to `.grad`.": 6.0,
-            "Two walks have added up there; count again: there are three.": 12.0,
-            "That's the value of x * x, added three times. What is the gradient at 3?": 27.0,
-            "That's the value of x * x. What is its gradient at 3, and what has been added?": 9.0,
-            "Gradients add up; they don't multiply.": 216.0,
+            "27 is what the second tape returns. PyTorch adds to `.grad`.": 27.0,
+            "6 is there after the first walk; the second adds to it.": 6.0,
+            "These are the values, 9 and 27, added. What are the slopes at 3?": 36.0,
+            "Gradients add up; they don't multiply.": 162.0,
         },
-        hints=["What is the gradient of x * x at 3?", "It's 6. Nothing clears `.grad` between the three walks."],
+        hints=[
+            "What are the derivatives of x ** 2 and of x ** 3 at 3?",
+            "Nothing clears `.grad` between the two walks.",
+        ],
     ),
 }

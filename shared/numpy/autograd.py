@@ -80,7 +80,7 @@ def array_of(operand: Any) -> Any:
     if isinstance(operand, Tensor):
         return operand.value
     array = np.asarray(operand)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf":  # booleans, integers, floating point
         raise TypeError(f"an operand is a {type(operand).__name__}: expected numbers")
     return array if array.ndim else array.item()  # a number never makes float32 float64
 
@@ -122,7 +122,7 @@ def add(a: ndarray, b: ndarray) -> tuple:
 
 # %% ../../notebooks/01_autograd/numpy.ipynb #implementation-3
 def unbroadcast(gradient: ndarray, shape: tuple[int, ...]) -> ndarray:
-    """Sum a gradient over the copies that broadcasting made of an operand of a shape."""
+    """The gradient of an operand of this shape: the sum over its broadcast copies."""
     if gradient.shape == shape:
         return gradient
     front = gradient.ndim - len(shape)
@@ -243,7 +243,7 @@ def matmul(a: ndarray, b: ndarray) -> tuple:
 
 # %% ../../notebooks/01_autograd/numpy.ipynb #implementation-24
 def stretch(reduced: ndarray, shape: tuple, axis: Any, keepdims: bool) -> ndarray:
-    """Copy what a reduction over axis has left to the shape before the reduction."""
+    """Copy each reduced number to all the elements that it came from."""
     if not keepdims and axis is not None:
         reduced = np.expand_dims(reduced, axis)
     return np.broadcast_to(reduced, shape)
