@@ -226,10 +226,10 @@ def test_heatmap_has_zero_in_the_middle_of_its_colours(figures):
     assert figure.axes[1].get_ylabel() == "encoding" and figure.axes[0].get_title() == "title"
 
 
-def test_heatmap_without_negative_numbers_begins_at_zero_and_can_have_square_cells(figures):
+def test_heatmap_without_negative_numbers_begins_at_the_smallest_and_can_have_square_cells(figures):
     for square, aspect in ((False, "auto"), (True, "equal")):
         axes = plots.heatmap(np.eye(4) + 1, "position", "position", ALT, square=square).axes[0]
-        assert axes.images[0].get_clim() == (0, 2)
+        assert axes.images[0].get_clim() == (1, 2)
         assert axes.get_aspect() in (aspect, 1.0 if square else aspect)
 
 

@@ -489,7 +489,7 @@ def heatmap(
     value_label: str = "value",
     square: bool = False,
 ) -> Picture:
-    """Draw a matrix of numbers on a diverging scale with 0 in its middle, red above and blue below; without negative numbers, from white at 0 to dark blue.
+    """Draw a matrix of numbers on a diverging scale with 0 in its middle, red above and blue below; without negative numbers, from white at the smallest to dark blue.
 
     Args:
         matrix: (rows, columns).
@@ -511,7 +511,7 @@ def heatmap(
     limit = np.abs(matrix).max() or 1
     figure = Figure(figsize=(5.4, 4.4) if square else (7, 3.8))
     axes = figure.subplots()
-    cmap, lowest = ("RdBu_r", -limit) if matrix.min() < 0 else ("Blues", 0)
+    cmap, lowest = ("RdBu_r", -limit) if matrix.min() < 0 else ("Blues", matrix.min())
     aspect = "equal" if square else "auto"
     image = axes.imshow(matrix, cmap=cmap, vmin=lowest, vmax=limit, aspect=aspect, interpolation="nearest")
     axes.spines[:].set_visible(True)
@@ -564,7 +564,7 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> Pict
         tables: title: (rows, features), with the same rows in each.
         kinds: the kind of each row; equal ones are neighbors.
     """
-    figure = Figure(figsize=(3.4 * len(tables) + 0.7, 3.9))
+    figure = Figure(figsize=(3.5 * len(tables) + 0.8, 4.9))
     borders = [0, *(i for i in range(1, len(kinds)) if kinds[i] != kinds[i - 1]), len(kinds)]
     middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(borders)]
     names = [kinds[low] for low in borders[:-1]]
@@ -586,7 +586,15 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> Pict
         panel.tick_params(length=0, labelsize=9)
         within, across = cosine[same & ~np.eye(len(kinds), dtype=bool)].mean(), cosine[~same].mean()
         told.append(f"{title}: on average {within:.2f} within a kind and {across:.2f} across kinds")
-    figure.colorbar(image, ax=figure.axes, label="cosine similarity", shrink=0.85)
+    figure.colorbar(
+        image,
+        ax=figure.axes,
+        label="cosine similarity",
+        location="bottom",
+        shrink=0.4,
+        aspect=30,
+        ticks=[-1, -0.5, 0, 0.5, 1],
+    )
     return show(figure, f"Cosine similarity of {len(kinds)} rows, {', '.join(names)}. {'; '.join(told)}.")
 
 
