@@ -80,7 +80,10 @@ class Folded:
         for against, tolerance in report.tolerances.items():
             worst = max((row.max_difference for row in report.rows if row.against == against), default=0.0)
             parts.append(f"{against}: measured {short(worst)}, must be below {short(tolerance)}")
-        self.line = f"{len(names)} arrays compared; largest relative difference from " + "; from ".join(parts)
+        self.line = (
+            f"{len(names)} array{'s' * (len(names) != 1)} compared; largest relative difference from "
+            + "; from ".join(parts)
+        )
 
     @property
     def table(self) -> pd.DataFrame:
