@@ -76,6 +76,13 @@ def _walk_exchanged(vector, k):
     return np.stack([hands.imag, hands.real], axis=-1).ravel()
 
 
+def _walk_in_place(vector, k):
+    vector, turn = vector.copy(), k * _steps(len(vector))
+    vector[0::2] = vector[0::2] * np.cos(turn) + vector[1::2] * np.sin(turn)
+    vector[1::2] = vector[1::2] * np.cos(turn) - vector[0::2] * np.sin(turn)
+    return vector
+
+
 def _walk_two_halves(vector, k):
     half = len(vector) // 2
     hands = (vector[half:] + 1j * vector[:half]) * np.exp(1j * k * _steps(len(vector)))
@@ -114,6 +121,11 @@ def _rotary_of_halves(x):
     half = x.shape[-1] // 2
     turned = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * np.arange(x.shape[1])[:, None] * _steps(x.shape[-1]))
     return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def _rotary_not_interleaved(x):
+    turned = _rotary(x)
+    return np.concatenate([turned[..., 0::2], turned[..., 1::2]], axis=-1)
 
 
 def _rotary_stretched(x):
@@ -180,6 +192,9 @@ EXERCISES = {
             "You divide by the size of the batch. The upstream gradient already knows of it; add up only.": (
                 lambda ids, g, v: _gradient(ids, g, v) / len(ids)
             ),
+            "You multiply by the root of d_model, as the class does with scale=True; here there is no scale.": (
+                lambda ids, g, v: _gradient(ids, g, v) * g.shape[-1] ** 0.5
+            ),
             "You count how often each token occurs; multiply by the upstream gradient.": (
                 lambda ids, g, v: np.eye(v)[ids].sum(axis=(0, 1))[:, None] * np.ones(g.shape[-1])
             ),
@@ -187,7 +202,7 @@ EXERCISES = {
         hints=[
             "np.eye(vocab_size)[ids] has shape (batch, length, vocab_size): a one-hot vector at each place.",
             "Row v is the sum of grad_output over all places where the one-hot vector is 1 in column v.",
-            "Flatten batch and length to one axis, then multiply: one_hot.T @ grad_output.",
+            "Flatten batch and length to one axis. Then one matrix product is enough; one of its factors is transposed.",
         ],
     ),
     "05.3": Exercise(
@@ -196,7 +211,7 @@ EXERCISES = {
         shape="(d_model,)",
         praise="Stack it for p = 0, 1, 2, ... and you have the table.",
         mistakes={
-            "The exponent is doubled: with i = 0, 2, 4, ... it is i / d_model. 2 i / d_model squares the wavelengths.": (
+            "The exponent is doubled: with i = 0, 2, 4, ... it is i / d_model. 2 i / d_model squares each step.": (
                 lambda p, d: _interleaved(p * _steps(d) ** 2)
             ),
             "The exponent counts pairs, so the steps shrink too slowly: with i = 0, 1, 2, ... it is 2 i / d_model.": (
@@ -221,14 +236,14 @@ EXERCISES = {
         hints=[
             "There are d_model / 2 angles: p times 10000 ** (-i / d_model) for i = 0, 2, 4, ...",
             "Make an empty vector. Its even places get the sines: vector[0::2] = ...",
-            "angle = p * 10000.0 ** (-np.arange(0, d_model, 2) / d_model); then np.sin and np.cos of it.",
+            "np.arange(0, d_model, 2) gives all i at once. Take np.sin and np.cos of all angles.",
         ],
     ),
     "05.4": Exercise(
         right=_walk,
         inputs=_draw_walk,
         shape="(d_model,)",
-        praise="Rotating queries and keys like this is how rotary positions (RoPE) work.",
+        praise="The rotation is the same from every position, so a layer can learn it as one matrix.",
         trials=8,
         mistakes={
             "You walk back: this is the position k before. Turn the other way.": lambda v, k: _walk(v, k, -1),
@@ -246,11 +261,20 @@ EXERCISES = {
             "Your pairs are a feature and the one half the width further on; here a sine and its cosine are neighbors.": (
                 _walk_two_halves
             ),
+            "You overwrite the sines, and the cosines are then computed from the new ones. Write into a new array.": (
+                _walk_in_place
+            ),
+            "You read the position off the first hand, which comes round every 2 pi positions. Rotate each pair instead.": (
+                lambda v, k: _position(np.arctan2(v[0], v[1]) + k, len(v))
+            ),
+            "You read the position off sine / cosine of the first hand, which is the same half a turn later. Rotate each pair.": (
+                lambda v, k: _position(np.arctan(v[0] / v[1]) + k, len(v))
+            ),
         },
         hints=[
             "sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - sin a sin b.",
             "a is the angle in the vector: vector[0::2] is sin a, vector[1::2] is cos a. What is b for each pair?",
-            "b = k * 10000.0 ** (-np.arange(0, d_model, 2) / d_model), with d_model = len(vector).",
+            "b is k times the step of the pair, which you computed in 05.3; d_model is len(vector).",
         ],
     ),
     "05.6": Exercise(
@@ -280,7 +304,7 @@ EXERCISES = {
         hints=[
             "F.embedding(ids, table) looks the rows up: (batch, length, d_model).",
             "real = (ids != 0) has shape (batch, length). It needs one more axis to multiply the rows.",
-            "Sum rows * real over dim 1, and divide by real.sum(dim=1).",
+            "Make the rows of the padding zero, then use sum(dim=1). What is the number to divide by?",
         ],
     ),
     "05.7": Exercise(
@@ -307,6 +331,9 @@ EXERCISES = {
             "The first position is 0, and is not rotated.": lambda x: _rotary(x, first=1),
             "Each feature is multiplied by cos + sin of its angle; a rotation mixes the two features of a pair.": (
                 _rotary_stretched
+            ),
+            "Each pair is rotated rightly, but you put all first features before all second ones; leave each in its place.": (
+                _rotary_not_interleaved
             ),
             "You rotate by the index of the sequence in the batch; the position is the second axis.": (
                 lambda x: _rotary(x.swapaxes(0, 1)).swapaxes(0, 1)
@@ -346,20 +373,21 @@ EXERCISES = {
         hints=[
             "Which tokens are real? Cast that to whole numbers: 1 for a real token, 0 for padding.",
             "ops.cumsum along axis 1 counts the real tokens so far, this one included.",
-            "Subtract 1; then the padding has -1. ops.maximum(..., 0) repairs it.",
+            "Subtract 1. The padding has -1 then; ops.maximum can mend that.",
         ],
     ),
     "05.9": Exercise(
         right=20.0,
         praise="It divides by the root of the sum of squares, not by the root of the square of the sum: the root of 400.",
         mistakes={
-            "That is the dense gradient, and what every optimizer step of Adam should start with. What does Keras do?": 1.0,
+            "So it should be, and is with a dense gradient. What does Keras do with a list of rows?": 1.0,
             "The gradients are added up, but Adam divides by something that grows, too, only more slowly.": 400.0,
             "Too large, not too small: the divisor is what comes out too small.": 0.05,
             "That is the step for 100 occurrences.": 10.0,
+            "That is the step itself; how many times the learning rate, 0.001, is it?": 0.02,
         },
         hints=[
-            "Run the loop of difference 1 with other numbers: how does the step grow from 1 to 100?",
+            "Run the last loop of difference 2 with other numbers: how does the step grow from 1 to 100?",
             "Adam divides the sum of 400 equal gradients, 400 g, by a root. Keras puts the sum of the 400 squares under it.",
         ],
     ),
