@@ -501,12 +501,12 @@ def test_keras_dropout_comes_after_the_sum(rng):
     assert layer.weights == [] or all(not weight.trainable for weight in layer.weights)
 
 
-def test_keras_layers_carry_no_implicit_mask_and_do_not_warn(recwarn):
+def test_keras_layers_make_no_implicit_mask_and_do_not_warn(recwarn):
     tokens = np.array([[1, 2, 0, 0]])
     masked = keras.layers.Embedding(5, 4, mask_zero=True)(tokens)
     assert getattr(masked, "_keras_mask", None) is not None
     assert getattr(masked * 2.0, "_keras_mask", None) is None  # the pitfall: why masks are arguments here
-    keras_embeddings.PositionalEncoding(4)(masked)
+    assert getattr(keras_embeddings.PositionalEncoding(4)(masked), "_keras_mask", None) is not None  # passed on
     for layer in (keras_embeddings.TokenEmbedding(4, 5), keras_embeddings.TokenAndPositionEmbedding(9, 5, 4)):
         assert getattr(layer(tokens), "_keras_mask", None) is None
     assert not [warning for warning in recwarn if "mask" in str(warning.message)]

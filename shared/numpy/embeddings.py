@@ -67,7 +67,8 @@ def sinusoidal_position_encoding(
 ) -> Float[ndarray, "{length} {d_model}"]:
     """A fixed vector for each position: sines and cosines, from fast to slow.
 
-    Wavelengths go from 2 pi to nearly 10000 * 2 pi. An odd d_model ends with a sine.
+    The first wavelength is 2 pi; the last approaches 10000 * 2 pi as d_model grows.
+    An odd d_model ends with a sine.
     The angles are computed in float64, which is also the default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """

@@ -52,7 +52,8 @@ def sinusoidal_position_encoding(
 ) -> Float[Tensor, "{length} {d_model}"]:
     """A fixed vector for each position: sines and cosines, from fast to slow.
 
-    Wavelengths go from 2 pi to nearly 10000 * 2 pi. An odd d_model ends with a sine.
+    The first wavelength is 2 pi; the last approaches 10000 * 2 pi as d_model grows.
+    An odd d_model ends with a sine.
     The angles are computed in float64; the result has PyTorch's default dtype.
     Source: Vaswani et al. 2017, section 3.5.
     """
@@ -93,7 +94,7 @@ class PositionalEncoding(nn.Module):
         self, fn: Callable[[Tensor], Tensor], recurse: bool = True
     ) -> "PositionalEncoding":
         super()._apply(fn, recurse)
-        # A cast to float64 keeps the digits of float32, so the table is computed again.
+        # A cast to float64 can't bring back lost digits, so the table is computed again.
         dtype, device = self.encoding.dtype, self.encoding.device
         sinusoid = sinusoidal_position_encoding(self.max_length, self.d_model, dtype)
         self.encoding = sinusoid.to(device)
