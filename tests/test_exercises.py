@@ -68,6 +68,16 @@ def test_what_is_no_listed_mistake_is_told_by_shape_dtype_or_difference():
         judge("06.2", lambda q, k, v: q, "jax")
 
 
+def test_a_prediction_is_right_if_it_rounds_to_the_digits_that_are_asked_for():
+    judge = exercises.judge
+    for answer in (0.71, 0.707, 0.7071068):
+        assert judge("07.9", answer)[0] == "right"
+    assert judge("07.9", 0.7) == ("wrong", "close. Rounded to 1 of the 2 digits after the point; give all of them.")
+    assert judge("07.1", 1.73)[0] == "right" and "Rounded to 1" in judge("07.1", 1.7)[1]
+    for wrong in (0.72, 0.69):
+        assert judge("07.9", wrong)[1].startswith("not quite")
+
+
 def test_other_frameworks_and_hints(capsys):
     def torch_attention(query, key, value):
         return (query @ key.T / query.shape[1] ** 0.5).softmax(dim=1) @ value

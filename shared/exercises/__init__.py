@@ -50,6 +50,7 @@ class Exercise:
         trials: how many random inputs are tried.
         errors: part of an error message -> what to tell to a reader whose function raises it.
         track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
+        digits: for a prediction that is asked for with so many digits after the point; what rounds to them is right.
     """
 
     right: Any
@@ -61,6 +62,12 @@ class Exercise:
     trials: int = 6
     errors: Mapping[str, str] = field(default_factory=dict)
     track: str = "numpy"
+    digits: int | None = None
+
+    @property
+    def tolerance(self) -> float:
+        """How far a number may be from what it is compared with."""
+        return 1e-3 if self.digits is None else 0.5 * 10**-self.digits + 1e-9
 
 
 def _of_chapter(chapter: str) -> dict[str, Exercise]:
@@ -117,7 +124,9 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
     if exercise.inputs is None:
         if np.asarray(answer).dtype.kind not in "biuf" or np.ndim(answer) != np.ndim(exercise.right):
             return "wrong", f"expected {_kind(exercise.right)}, got {answer!r:.60}."
-        return right if _close(answer, exercise.right) else ("wrong", _name_mistake(exercise, [answer], [()]))
+        if _close(answer, exercise.right, exercise.tolerance):
+            return right
+        return "wrong", _name_mistake(exercise, [answer], [()])
     if not callable(answer):
         return "wrong", f"expected a function, got {type(answer).__name__}."
     rng = np.random.default_rng(6)
@@ -146,9 +155,13 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
 def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str:
     for sentence, wrong in exercise.mistakes.items():
         with np.errstate(all="ignore"):
-            if all(_close(r, wrong(*a) if callable(wrong) else wrong) for r, a in zip(results, trials)):
+            expected = [wrong(*a) if callable(wrong) else wrong for a in trials]
+            if all(_close(r, e, exercise.tolerance) for r, e in zip(results, expected)):
                 return f"close. {sentence}"
     if exercise.inputs is None:
+        for digits in range(1, exercise.digits or 0):
+            if _close(results[0], round(exercise.right, digits)):
+                return f"close. Rounded to {digits} of the {exercise.digits} digits after the point; give all of them."
         return "not quite. Look at the example again, or ask for a hint."
     for result, arguments in zip(results, trials):
         expected = exercise.right(*arguments)
@@ -168,7 +181,7 @@ def _as_numpy(value: Any) -> np.ndarray:
     )  # PyTorch's know their history
 
 
-def _close(result: Any, expected: Any) -> bool:
+def _close(result: Any, expected: Any, tolerance: float = 1e-3) -> bool:
     """Equal but for rounding: of shape, kind of numbers, NaN, and value within what the dtype can hold."""
     result, expected = _as_numpy(result), _as_numpy(expected)
     if result.shape != expected.shape or (result.dtype.kind == "b") != (expected.dtype.kind == "b"):
@@ -176,7 +189,7 @@ def _close(result: Any, expected: Any) -> bool:
     if not {result.dtype.kind, expected.dtype.kind} <= set("biuf"):
         return False
     # A reader may compute in float32 and return float64 (np.sqrt of an int promotes), so the dtype says nothing.
-    return bool(np.allclose(result, expected, rtol=1e-3, atol=1e-3, equal_nan=True))
+    return bool(np.allclose(result, expected, rtol=1e-3, atol=tolerance, equal_nan=True))
 
 
 def _kind(value: Any) -> str:

@@ -87,6 +87,12 @@ def _rms_with_x(x, grad_output, eps):
     return (grad_output - x * (grad_output * x).mean(axis=-1, keepdims=True)) / r
 
 
+def _rms_one_x(x, grad_output, eps):
+    """x in place of n, in either of the two places: the values are the same."""
+    r = _rms(x, eps)
+    return (grad_output - x * (grad_output * x / r).mean(axis=-1, keepdims=True)) / r
+
+
 def _rms_plus(x, grad_output, eps):
     r = _rms(x, eps)
     n = x / r
@@ -139,6 +145,7 @@ def _draw_dropped(rng):
 EXERCISES = {
     "07.1": Exercise(
         right=math.sqrt(3),
+        digits=2,
         praise="The root of D - 1, however large the feature is: LayerNorm keeps every number in range.",
         mistakes={
             "LayerNorm divides by the standard deviation, not by the largest number.": 1.0,
@@ -147,12 +154,12 @@ EXERCISES = {
             "Subtract the mean, 250, before you divide: 1000 / 500 forgets it.": 2.0,
             "You divided 1000 by the standard deviation; subtract the mean, 250, first.": 1000 / math.sqrt(187500),
             "That is the input. Subtract the mean, and divide by the standard deviation.": 1000.0,
-            "You divided by the variance; its root is wanted.": 750 / 187500,
+            "You divided by the variance; divide by its root.": 750 / 187500,
         },
         hints=[
             "The mean is 250. What are the four distances from it?",
             "Their squares have the mean (3 * 250**2 + 750**2) / 4 = 3 * 250**2.",
-            "So the standard deviation is 250 times the root of 3. Divide 750 by it.",
+            "The standard deviation is the root of that. What is 750 divided by it?",
         ],
     ),
     "07.2": Exercise(
@@ -188,12 +195,15 @@ EXERCISES = {
             "gamma is not used.": lambda x, g, b, e: _layer_norm(x, 1.0, b, e),
             "beta is not used.": lambda x, g, b, e: _layer_norm(x, g, 0.0, e),
             "gamma and beta are not used.": lambda x, g, b, e: _layer_norm(x, 1.0, 0.0, e),
+            "You add beta before you multiply by gamma; gamma comes first.": (
+                lambda x, g, b, e: (_layer_norm(x, 1.0, 0.0, e) + b) * g
+            ),
             "gamma and beta are exchanged.": lambda x, g, b, e: _layer_norm(x, b, g, e),
         },
         hints=[
             "Three lines, as by hand: the mean, the variance, the division. Then gamma and beta.",
             "x.mean(axis=-1, keepdims=True): without keepdims the shapes don't fit, or fit by accident.",
-            "gamma * (x - mean) / np.sqrt(variance + eps) + beta",
+            "The divisor is np.sqrt(variance + eps), not the root plus eps.",
         ],
     ),
     "07.3": Exercise(
@@ -202,7 +212,7 @@ EXERCISES = {
         shape="that of x",
         praise="The gate, plus x times how fast the gate opens: the same two terms as GELU's.",
         mistakes={
-            "That is the gate alone. x stands in the gate, too: add x times the slope of the gate.": (
+            "That is the gate alone. The gate depends on x, too: add x times the slope of the gate.": (
                 lambda x, g: g * expit(x)
             ),
             "That is x times the slope of the gate; the product rule has a second term, the gate itself.": (
@@ -223,12 +233,12 @@ EXERCISES = {
             "The slope of the gate lacks its factor x.": lambda x, g: g * (expit(x) + expit(x) * (1 - expit(x))),
             "That is the forward pass times the upstream gradient.": lambda x, g: g * x * expit(x),
             "That is ReLU's backward pass.": lambda x, g: g * (x > 0),
-            "Right for small inputs, but large ones overflow to NaN: 1 / (1 + np.exp(-x)) doesn't.": _overflowing_silu,
+            "Right for small inputs, but NaN for large ones: infinity / infinity. Use scipy.special.expit.": _overflowing_silu,
         },
         hints=[
             "SiLU is a product of two functions of x. What is the product rule?",
-            "(x s)' = s + x s', and s' = s (1 - s), where s = 1 / (1 + np.exp(-x)).",
-            "grad_output * (s + x * s * (1 - s))",
+            "(x s)' = s + x s', and s' = s (1 - s).",
+            "scipy.special.expit is the sigmoid, for inputs of any size. The upstream gradient multiplies the sum.",
         ],
     ),
     "07.4": Exercise(
@@ -245,7 +255,8 @@ EXERCISES = {
                 lambda x, g, e: g / _rms(x, e)
             ),
             "You sum over the features; the term along the output is a mean, 1/D times the sum.": _rms_summed,
-            "The term along the output needs the normalized x, twice; yours has x itself.": _rms_with_x,
+            "The term along the output needs the normalized x in both places; both of yours are x itself.": _rms_with_x,
+            "The term along the output needs the normalized x in both places; one of yours is x itself.": _rms_one_x,
             "The sign of the second term is wrong: a larger x makes the divisor larger, and the output smaller.": _rms_plus,
             "Divide by r at the end: the forward pass divided by it.": (
                 lambda x, g, e: _rms_norm_backward(x, g, e) * _rms(x, e)
@@ -255,7 +266,7 @@ EXERCISES = {
         hints=[
             "Differentiate r**2 = mean(x**2) + eps: 2 r dr/dx_j = 2 x_j / D, so dr/dx_j = n_j / D with n = x / r.",
             "The quotient rule: dn_i/dx_j = (delta_ij - n_i n_j / D) / r. Now sum over i.",
-            "(g - n * (g * n).mean(axis=-1, keepdims=True)) / r",
+            "Two terms remain: g itself, and n times a mean over the features. Both are divided by r.",
         ],
     ),
     "07.6": Exercise(
@@ -283,9 +294,9 @@ EXERCISES = {
             ),
         },
         hints=[
-            "Two branches, x @ gate_kernel and x @ value_kernel, of shape (batch, length, d_ff).",
-            "F.silu on the first, then multiply the two, number by number.",
-            "(F.silu(x @ gate_kernel) * (x @ value_kernel)) @ output_kernel",
+            "Two branches, x @ gate_kernel and x @ value_kernel. (F.linear expects a kernel of shape (out, in).)",
+            "Both have the shape (batch, length, d_ff). Multiply them, number by number, before the last kernel.",
+            "F.silu belongs to the gate's branch, before the product.",
         ],
     ),
     "07.7": Exercise(
@@ -315,7 +326,7 @@ EXERCISES = {
         hints=[
             "F.layer_norm normalizes the last axes. Which axis are the channels?",
             "Move the channels to the end, normalize, move them back: x.movedim(1, -1) and .movedim(-1, 1).",
-            "F.layer_norm(x.movedim(1, -1), (x.shape[1],)).movedim(-1, 1)",
+            "The second argument of F.layer_norm is a tuple, the sizes of the axes: here the number of channels.",
         ],
     ),
     "07.8": Exercise(
@@ -343,16 +354,16 @@ EXERCISES = {
         },
         hints=[
             "Three steps: drop, scale, add. In which order?",
-            "ops.where(keep, a, b) takes a where keep is True and b elsewhere.",
-            "x + ops.where(keep, change / (1 - rate), 0.0)",
+            "keep holds booleans, which do not multiply numbers: ops.where(keep, a, b) takes a where keep is True, and b elsewhere.",
+            "What survives is divided by 1 - rate; what is dropped is 0.0.",
         ],
     ),
     "07.9": Exercise(
         right=math.sqrt(0.5),
+        digits=2,
         praise="The variance is divided by twice itself: an eps as large as the variance takes half of it.",
         mistakes={
-            "That is right if eps is negligible. Keras' default is 1e-3, as large as the variance.": 1.0,
-            "That is PyTorch's answer, with eps=1e-5. What is Keras' default?": math.sqrt(0.001 / 0.00101),
+            "That is right if eps is negligible, as PyTorch's 1e-5 is here. Keras' default is 1e-3, as large as the variance.": 1.0,
             "That is the variance of the output; the standard deviation is its root.": 0.5,
             "You added eps to the standard deviation; it is added to the variance.": math.sqrt(0.001)
             / (math.sqrt(0.001) + 0.001),
@@ -360,7 +371,7 @@ EXERCISES = {
         },
         hints=[
             "The output is x / sqrt(variance + eps), with variance 0.001.",
-            "Keras' default eps is 0.001. What is the root of 0.001 / 0.002?",
+            "Keras' default eps is 0.001, as large as the variance.",
         ],
     ),
 }
