@@ -457,7 +457,7 @@ def residual(norm_first: bool) -> Diagram:
     """Draw a residual connection around a sub-layer.
 
     Args:
-        norm_first: True normalises the sub-layer's input, False the sum, as the 2017 paper does.
+        norm_first: True normalizes the sub-layer's input, False the sum, as the 2017 paper does.
 
     Raises:
         TypeError: if norm_first is not True or False.
@@ -465,16 +465,17 @@ def residual(norm_first: bool) -> Diagram:
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 5.4 (post-norm); Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture" (pre-norm).
     """
     order = _order(norm_first)
-    nodes, edges, last = _residual("x", "sublayer", ("parameters", "sub-layer\nattention or feed-forward"), norm_first)
+    nodes, edges, last = _residual("x", "sublayer", ("parameters", "sub-layer"), norm_first)
     path = (
-        "LayerNorm, the sub-layer and dropout, then x is added: the skip path is never normalised."
+        "LayerNorm, the sub-layer and dropout, then x is added: the skip path is never normalized."
         if norm_first
-        else "the sub-layer and dropout, then x is added, and LayerNorm normalises the sum."
+        else "the sub-layer and dropout, then x is added, and LayerNorm normalizes the sum."
     )
     return _draw(
         f"A residual connection in {order} order: x passes {path}",
-        {"x": ("data", "x\n(batch, length, d_model)")} | nodes | {"y": ("output", "y\n(batch, length, d_model)")},
+        {"x": ("data", "x")} | nodes | {"y": ("output", "y")},
         [*edges, f"{last} -> y"],
+        rankdir="LR",
     )
 
 

@@ -415,9 +415,13 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
     for number, (name, column) in enumerate(zip(names, values.T)):
         colour = (*COLOURS.values(), *OTHER_COLOURS)[number % 7]
         axes.plot(column, rows, "o-", color=colour, linewidth=0.8, label=name)
-        place = (0, -14 if number % 2 else 6)  # above and below in turn, for numbers that are close
+        place = (0, -15 if number % 2 else 7)  # above and below in turn, for numbers that are close
         for value, row in zip(column, rows):
-            axes.annotate(f"{value:.2f}", (value, row), place, textcoords="offset points", ha="center", fontsize=9)
+            # On white, so that no line runs through the number.
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
+            axes.annotate(
+                f"{value:.2f}", (value, row), place, textcoords="offset points", ha="center", fontsize=9, bbox=ground
+            )
     axes.set_yticks(rows, list(stages))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

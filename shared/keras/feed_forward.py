@@ -72,14 +72,16 @@ class FeedForward(_KeepsShape):
         """Each position's output, computed from this position alone."""
         check_features(self.config["d_model"], x=x)
         activate = ACTIVATIONS[self.config["activation"]]
+        weights_dtype = self.variable_dtype
 
-        # 1 widen each position
+        # 1 widen
         h = self.expand(x)
-        # 2 apply the activation function
-        h = activate(ops.cast(h, self.variable_dtype))
-        # 3 drop features, in training only
+        # 2 activate
+        h = ops.cast(h, weights_dtype)
+        h = activate(h)
+        # 3 drop, in training
         h = self.dropout(h, training=training)
-        # 4 narrow it again
+        # 4 narrow
         return self.contract(h)
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-9
@@ -107,9 +109,9 @@ class LayerNorm(keras.layers.LayerNormalization):
         """The last axis, normalized."""
         check_features(self.d_model, x=x)
 
-        # 1 subtract the mean of each position
-        # 2 divide by its standard deviation
-        # 3 scale and shift each feature
+        # 1 subtract the mean
+        # 2 divide by the root
+        # 3 scale and shift
         return super().call(x)
 
     def get_config(self) -> dict[str, Any]:
@@ -171,16 +173,20 @@ class ResidualConnection(_TakesSublayer):
         """x plus what the sub-layer, a function of one tensor, makes of it."""
         check_callable(sublayer=sublayer)
 
-        # 1 normalize the input, if pre-norm
-        h = self.norm(x) if self.norm_first else x
+        # 1 normalize, if pre-norm
+        h = x
+        if self.norm_first:
+            h = self.norm(h)
         # 2 apply the sub-layer
         h = sublayer(h)
 
         check_features(self.config["d_model"], x=x, sublayer_output=h)
 
-        # 3 drop features, in training only
+        # 3 drop, in training
         h = self.dropout(h, training=training)
         # 4 add the input
         h = x + h
-        # 5 normalize the sum, if post-norm
-        return h if self.norm_first else self.norm(h)
+        # 5 normalize, if post-norm
+        if not self.norm_first:
+            h = self.norm(h)
+        return h

@@ -51,7 +51,7 @@ def gelu_tanh(x: ndarray) -> ndarray:
 
     Source: Hendrycks & Gimpel 2016, section 2.
     """
-    cubic = x + 0.044715 * x * x * x  # x**3 would be far slower
+    cubic = x + 0.044715 * x * x * x
     return x * (1 + np.tanh(math.sqrt(2 / math.pi) * cubic)) / 2
 
 
@@ -96,24 +96,24 @@ class FeedForward(Module):
 
     def forward(self, x: Float[ndarray, "*batch d_model"]):
         """Each position's output, computed from this position alone."""
-        # 1 widen each position
+        # 1 widen
         self.h = self.expand(x)
-        # 2 apply the activation function
+        # 2 activate
         h = self.activate(self.h)
-        # 3 drop features, in training only
+        # 3 drop, in training
         h = self.dropout(h)
-        # 4 narrow it again
+        # 4 narrow
         return self.contract(h)
 
     def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
         """Add to the parameters' gradients; return that of x."""
-        # 4 narrow it again
+        # 4 narrow
         grad = self.contract.backward(grad_output)
-        # 3 drop features, in training only
+        # 3 drop, in training
         grad = self.dropout.backward(grad)
-        # 2 apply the activation function
+        # 2 activate
         grad = self.activate_backward(self.h, grad)
-        # 1 widen each position
+        # 1 widen
         return self.expand.backward(grad)
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-13
@@ -136,21 +136,23 @@ class LayerNorm(Module):
         """The last axis, normalized."""
         check_features(len(self.gamma.value), x=x)
 
-        # 1 subtract the mean of each position
+        # 1 subtract the mean
         centered = x - x.mean(axis=-1, keepdims=True)
-        # 2 divide by its standard deviation
+        # 2 divide by the root
         variance = (centered**2).mean(axis=-1, keepdims=True)
         self.std = np.sqrt(variance + self.eps)
         self.normalized = centered / self.std
-        # 3 scale and shift each feature
-        return self.normalized * self.gamma.value + self.beta.value
+        # 3 scale and shift
+        h = self.normalized
+        h = h * self.gamma.value
+        return h + self.beta.value
 
     def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
         """Add to the gradients of gamma and beta; return that of x."""
         check_shape(self.normalized.shape, grad_output=grad_output)
         normalized, d_model = self.normalized, len(self.gamma.value)
 
-        # 3 scale and shift each feature
+        # 3 scale and shift
         grad_gamma = grad_output * normalized
         self.gamma.grad += grad_gamma.reshape(-1, d_model).sum(axis=0)
         self.beta.grad += grad_output.reshape(-1, d_model).sum(axis=0)
@@ -185,19 +187,23 @@ class ResidualConnection(Module):
         """x plus what the sub-layer, a function of one array, makes of it."""
         check_callable(sublayer=sublayer)
 
-        # 1 normalize the input, if pre-norm
-        h = self.norm(x) if self.norm_first else x
+        # 1 normalize, if pre-norm
+        h = x
+        if self.norm_first:
+            h = self.norm(h)
         # 2 apply the sub-layer
         h = sublayer(h)
 
         check_features(len(self.norm.gamma.value), x=x, sublayer_output=h)
 
-        # 3 drop features, in training only
+        # 3 drop, in training
         h = self.dropout(h)
         # 4 add the input
         h = x + h
-        # 5 normalize the sum, if post-norm
-        return h if self.norm_first else self.norm(h)
+        # 5 normalize, if post-norm
+        if not self.norm_first:
+            h = self.norm(h)
+        return h
 
     def backward(
         self, grad_output: Float[ndarray, "*batch d_model"], sublayer_backward: Callable
@@ -205,13 +211,13 @@ class ResidualConnection(Module):
         """The gradient of x; sublayer_backward is the backward pass of the sub-layer."""
         check_callable(sublayer_backward=sublayer_backward)
 
-        # 5 normalize the sum, if post-norm
+        # 5 normalize, if post-norm
         grad = grad_output if self.norm_first else self.norm.backward(grad_output)
-        # 3 drop features, in training only
+        # 3 drop, in training
         through = self.dropout.backward(grad)
         # 2 apply the sub-layer
         through = sublayer_backward(through)
-        # 1 normalize the input, if pre-norm
+        # 1 normalize, if pre-norm
         through = self.norm.backward(through) if self.norm_first else through
         # 4 add the input
         return grad + through

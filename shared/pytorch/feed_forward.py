@@ -46,13 +46,13 @@ class FeedForward(nn.Module):
         """Each position's output, computed from this position alone."""
         check_features(self.expand.in_features, x=x)
 
-        # 1 widen each position
+        # 1 widen
         h = self.expand(x)
-        # 2 apply the activation function
+        # 2 activate
         h = self.activate(h)
-        # 3 drop features, in training only
+        # 3 drop, in training
         h = self.dropout(h)
-        # 4 narrow it again
+        # 4 narrow
         return self.contract(h)
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-13
@@ -73,9 +73,9 @@ class LayerNorm(nn.LayerNorm):
         """The last axis, normalized."""
         check_features(len(self.weight), x=x)
 
-        # 1 subtract the mean of each position
-        # 2 divide by its standard deviation
-        # 3 scale and shift each feature
+        # 1 subtract the mean
+        # 2 divide by the root
+        # 3 scale and shift
         return super().forward(x)
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-15
@@ -104,16 +104,20 @@ class ResidualConnection(nn.Module):
         """x plus what the sub-layer, a function of one tensor, makes of it."""
         check_callable(sublayer=sublayer)
 
-        # 1 normalize the input, if pre-norm
-        h = self.norm(x) if self.norm_first else x
+        # 1 normalize, if pre-norm
+        h = x
+        if self.norm_first:
+            h = self.norm(h)
         # 2 apply the sub-layer
         h = sublayer(h)
 
         check_features(len(self.norm.weight), x=x, sublayer_output=h)
 
-        # 3 drop features, in training only
+        # 3 drop, in training
         h = self.dropout(h)
         # 4 add the input
         h = x + h
-        # 5 normalize the sum, if post-norm
-        return h if self.norm_first else self.norm(h)
+        # 5 normalize, if post-norm
+        if not self.norm_first:
+            h = self.norm(h)
+        return h
