@@ -279,9 +279,10 @@ def test_paths_of_the_other_drawings():
     }
     assert edges(diagrams.feed_forward()) == set(chain("x", "widen", "activation", "narrow", "y"))
     ways = edges(diagrams.two_philosophies())
-    assert {*chain("weights", "model", "prediction_object", "step_object", "weights"), ("x_object", "model")} < ways
-    assert {*chain("params", "mlp", "prediction_function", "step_function", "params"), ("x_function", "mlp")} < ways
-    assert len(ways) == 10  # and nothing leads from one to the other
+    for way, model, params in (("object", "model", "parameters"), ("function", "mlp", "params")):
+        training = chain(params, model, f"prediction_{way}", f"step_{way}", params)
+        assert {*training, (f"x_{way}", model), (f"targets_{way}", f"step_{way}")} < ways
+    assert len(ways) == 12  # and nothing leads from one to the other
     steps = chain("text", "normalise", "pre_tokenise", "merge", "ids", "batch")
     assert edges(diagrams.tokenization_pipeline()) == set(steps)
     assert edges(diagrams.axis_names()) == set(chain("x", "split", "reorder", "merge", "y"))

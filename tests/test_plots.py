@@ -328,6 +328,12 @@ def test_predictions_are_lines_and_their_errors_join_them_to_the_targets(figures
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["before", "after", "target"]
     alone = plots.predictions([0.0, 1.0], {"a": [1.0, 2.0]}, "x", "y")
     assert len(alone.axes[0].lines) == 1 and not alone.axes[0].collections
+    marked = plots.predictions([0.0, 1.0], {"a": [1.0, 2.0]}, "x", "y", mark=0.5)
+    assert list(marked.axes[0].lines[-1].get_xdata()) == [0.5, 0.5]
+
+
+def test_predictions_describe_their_mark():
+    assert plots.predictions([0, 1], {"a": [1, 2]}, "x", "y", mark=0.5).alt.endswith(" A vertical line marks 0.5.")
 
 
 def test_text_lines_are_drawn_and_checked():

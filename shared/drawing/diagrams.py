@@ -327,33 +327,49 @@ def forward_backward() -> Diagram:
 
 
 def two_philosophies() -> Diagram:
-    """Draw an object that owns its weights beside a function that is given them."""
+    """Draw an object that owns its parameters beside a function that is given them."""
     return _draw(
-        "A model in two styles: on the left an object owns its weights, and the optimizer changes them in place. "
-        "On the right a function is given its weights, and a training step returns new ones.",
+        "A model in two styles: on the left an object owns its parameters, and a training step changes them in place; "
+        "on the right a function is given its parameters, and a training step makes new ones.",
         {
-            "weights": ("parameters", "its own weights"),
+            "parameters": ("parameters", "its own parameters"),
             "x_object": ("data", "x"),
             "model": ("operation", "model(x)"),
             "prediction_object": ("output", "prediction"),
-            "step_object": ("operation", "loss.backward()\noptimizer.step()"),
+            "targets_object": ("data", "targets"),
+            "step_object": ("operation", "gradients of the loss;\na step changes the\nparameters in place"),
             "params": ("parameters", "params"),
             "x_function": ("data", "x"),
             "mlp": ("operation", "mlp(params, x)"),
             "prediction_function": ("output", "prediction"),
-            "step_function": ("operation", "gradients of the loss\nstep(params, gradients)"),
+            "targets_function": ("data", "targets"),
+            "step_function": ("operation", "gradients of the loss;\na step makes\nnew params"),
         },
         [
             "x_object -> model",
-            "weights -> model -> prediction_object -> step_object",
-            "step_object -> weights: changes in place",
+            "parameters -> model -> prediction_object -> step_object -> parameters",
+            "targets_object -> step_object",
             "x_function -> mlp",
-            "params -> mlp -> prediction_function -> step_function",
-            "step_function -> params: returns new params",
+            "params -> mlp -> prediction_function -> step_function -> params",
+            "targets_function -> step_function",
         ],
         {
-            "an object owns its weights": ["weights", "x_object", "model", "prediction_object", "step_object"],
-            "a function is given its weights": ["params", "x_function", "mlp", "prediction_function", "step_function"],
+            "an object owns its parameters": [
+                "parameters",
+                "x_object",
+                "model",
+                "prediction_object",
+                "targets_object",
+                "step_object",
+            ],
+            "a function is given its parameters": [
+                "params",
+                "x_function",
+                "mlp",
+                "prediction_function",
+                "targets_function",
+                "step_function",
+            ],
         },
     )
 

@@ -273,6 +273,7 @@ def predictions(
     x_label: str,
     y_label: str,
     targets: Sequence[float] | None = None,
+    mark: float | None = None,
 ) -> Picture:
     """Draw what models predict against one input, a line for each model, and how far each is from the targets.
 
@@ -281,6 +282,7 @@ def predictions(
         values: model: its prediction for each x.
         x_label, y_label: what is on the axes, with its unit.
         targets: what should have been predicted, a point for each x, joined to every line by its error; None for no points.
+        mark: an x at which to draw a vertical line; None for none.
 
     Returns:
         The picture; its description names the ends of each line, and the targets.
@@ -313,6 +315,9 @@ def predictions(
         axes.set_xticks(x)
         points = ", ".join(f"({a:g}, {b:g})" for a, b in zip(x, targets))
         described += f" The targets are points at {points}; a dashed line joins each to every prediction: its error."
+    if mark is not None:
+        axes.axvline(mark, color=INK, linestyle=":", linewidth=1.3)
+        described += f" A vertical line marks {mark:g}."
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
