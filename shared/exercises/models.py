@@ -125,7 +125,7 @@ EXERCISES = {
         hints=[
             "error = weight * x + bias - y",
             "The gradient of the weight is (2 * error * x).mean(). Which one is that of the bias?",
-            "np.array([weight - rate * (2 * error * x).mean(), bias - rate * (2 * error).mean()])",
+            "Subtract rate times its gradient from each of the two, and put both into one np.array.",
         ],
     ),
     "02.3": Exercise(
@@ -178,7 +178,7 @@ EXERCISES = {
         hints=[
             "Treat the two uses as two kernels, find the gradient of each, and add them.",
             "First use: x.T @ grad_h, with grad_h = grad_output @ kernel where x @ kernel is above 0, and 0 elsewhere.",
-            "Second use: y = h @ kernel.T, so the gradient of kernel.T is h.T @ grad_output. Transpose it.",
+            "Second use: y = h @ kernel.T, so h.T @ grad_output is the gradient of kernel.T, (hidden, in). Transpose the second.",
         ],
     ),
     "02.6": Exercise(
@@ -201,7 +201,10 @@ EXERCISES = {
                 lambda k, b, x: x @ k + b[:, None]
             ),
         },
-        hints=["F.linear(input, weight, bias): which shape does its weight have?", "F.linear(x, kernel.T, bias)"],
+        hints=[
+            "F.linear(input, weight, bias): which shape does its weight have?",
+            "Its weight is (out, in), and the kernel is (in, out).",
+        ],
     ),
     "02.7": Exercise(
         track="pytorch",
@@ -237,7 +240,7 @@ EXERCISES = {
         hints=[
             "def loss(kernel, x, y): return (x @ kernel - y) ** 2, for one example: x is (in,), y a number.",
             "torch.func.grad(loss) is the gradient for one example, with respect to the first argument.",
-            "vmap(grad(loss), in_dims=(None, 0, 0))(kernel, x, y): one kernel for all, one x and y for each.",
+            "vmap that gradient over three arguments: one kernel for all examples, one row of x and one y for each.",
         ],
     ),
     "02.8": Exercise(
@@ -280,22 +283,24 @@ EXERCISES = {
         hints=[
             "Two cases: if not training, return x.",
             "ops.where(condition, a, b) takes a where the condition holds, and b elsewhere.",
-            "ops.where(uniform >= rate, x / (1 - rate), 0.0)",
+            "The condition compares uniform with rate. What is kept is divided by the share that is kept.",
         ],
     ),
     "02.9": Exercise(
-        right=1000,
-        praise="About 500 each in NumPy and PyTorch, whose new modules train; none in Keras, where a bare call is evaluation.",
+        right=35,
+        praise="15 in NumPy, whose bias starts at 0; 15 + 5 in PyTorch; none yet in Keras.",
         mistakes={
-            "Two of the three are in training mode when they are new. In Keras the mode comes with the call.": 1500,
-            "Only one of them is in evaluation: which one keeps no mode?": 500,
-            "In NumPy and PyTorch a module is in training mode until you call eval().": 0,
-            "That is the sum of the outputs; the question is about the zeros.": 3000,
-            "That is how many are kept; how many are zero?": 2000,
+            "Keras' layer has no parameters yet: it learns its number of inputs from its first input.": 50,
+            "In NumPy (Glorot) the bias starts at 0; only PyTorch draws it at random.": 40,
+            "PyTorch draws its bias at random, too.": 30,
+            "That counts every kernel and bias; two biases start at 0, and Keras' layer has no parameters yet.": 60,
+            "Keras' layer has no parameters yet, and PyTorch draws its bias at random.": 45,
+            "That is one of the three layers; add the three.": 20,
+            "You add the biases alone. Which kernels exist already?": 5,
         },
         hints=[
-            "In which mode is each when it is new? Key difference 4 prints it.",
-            "At a rate of 0.5 a layer in training drops about 500 of 1000.",
+            "Which layers have parameters before their first input? Key difference 3 prints it.",
+            "A kernel has 3 × 5 random numbers. Which biases start at 0? Key difference 2 prints it.",
         ],
     ),
 }

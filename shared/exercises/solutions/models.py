@@ -54,5 +54,5 @@ SOLUTIONS = {
     "02.6": apply_kernel,
     "02.7": gradient_of_each,
     "02.8": my_dropout,
-    "02.9": 1000,
+    "02.9": 35,
 }
