@@ -60,7 +60,7 @@ class ParameterTree:
             gradient.fill(0)
 
     def astype(self, dtype: type) -> "ParameterTree":
-        """Convert every parameter: float32 to train, float64 (the default) to compare."""
+        """Convert every parameter, for example to float32; each starts in float64."""
         for _, parameter in self.named_parameters():
             parameter.value = parameter.value.astype(dtype)
             parameter.grad = parameter.grad.astype(dtype)
