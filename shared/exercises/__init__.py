@@ -144,6 +144,8 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             return "wrong", told
         if result is None or result is ...:
             return todo
+        if callable(result):
+            return "wrong", "your function returned a function: call it with the input."
         if isinstance(result, tuple | list):
             return "wrong", f"expected one array, got a {type(result).__name__} of {len(result)}."
         results.append(_as_numpy(result))

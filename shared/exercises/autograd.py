@@ -297,7 +297,9 @@ EXERCISES = {
         right=_step,
         inputs=_draw_step,
         shape="(features, outputs)",
-        errors={"NoneType": "A tape answers None for a tensor that it doesn't watch."},
+        errors={
+            "NoneType": "A tape answers None for a tensor that it doesn't watch, and for a result computed outside `with`."
+        },
         praise="That is what `fit` does with the optimizer SGD.",
         mistakes={
             "You went uphill: subtract the gradient.": lambda k, x, y, r: _step(k, x, y, r, sign=1.0),

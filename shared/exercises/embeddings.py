@@ -378,7 +378,7 @@ EXERCISES = {
     ),
     "05.9": Exercise(
         right=20.0,
-        praise="It divides by the root of the sum of squares, not by the root of the square of the sum: the root of 400.",
+        praise="400 g divided by the root of 400 g**2 is 20.",
         mistakes={
             "So it should be, and is with a dense gradient. What does Keras do with a list of rows?": 1.0,
             "The gradients are added up, but Adam divides by something that grows, too, only more slowly.": 400.0,

@@ -91,7 +91,7 @@ def graph(result: Any, /, **named: Any) -> diagrams.Diagram:
     for name, tensor in {"result": result, **named}.items():
         if not isinstance(tensor, keras.KerasTensor):
             came = type(tensor).__name__
-            raise TypeError(f"{name} is a {came}: expected one made from keras.Input")
+            raise TypeError(f"{name}: expected one made from keras.Input, got {came}")
     names = {id(tensor): name for name, tensor in named.items()}
     nodes, edges, todo = {}, [], [result]
 
