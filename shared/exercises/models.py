@@ -154,6 +154,9 @@ EXERCISES = {
         right=_tied,
         inputs=_draw_tied,
         shape="(in, hidden)",
+        errors={
+            "broadcast": "Each of the two gradients must have the kernel's shape, (in, hidden): transpose the other."
+        },
         praise="Chapter 14 ties the embedding of a language model to its output in this way.",
         mistakes={
             "Only the first use counts in yours; the kernel is used a second time, to compute y.": (
@@ -248,6 +251,7 @@ EXERCISES = {
         right=_dropout,
         inputs=_draw_dropout,
         shape="that of x",
+        errors={"dtype": "Use ops.where, which takes a condition and two values, or ops.cast to change the dtype."},
         praise="A real layer draws the table anew at every call.",
         trials=8,
         mistakes={
@@ -297,6 +301,9 @@ EXERCISES = {
             "Keras' layer has no parameters yet, and PyTorch draws its bias at random.": 45,
             "That is one of the three layers; add the three.": 20,
             "You add the biases alone. Which kernels exist already?": 5,
+            "Count the numbers in the arrays, not the arrays.": 3,
+            "That is one kernel. PyTorch has one too, and a bias that doesn't start at 0.": 15,
+            "Keras' layer has no parameters yet, and one of the biases that you count starts at 0.": 55,
         },
         hints=[
             "Which layers have parameters before their first input? Key difference 3 prints it.",
