@@ -345,18 +345,6 @@ def check_picture_size(size: tuple[int | None, int | None, int], **arrays: Any) 
             raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
 
 
-def check_convolution(in_channels: int, out_channels: int, kernel_size: int) -> None:
-    """Raise unless the arguments make a `Convolution`: positive whole numbers, and a kernel that has a middle.
-
-    Raises:
-        TypeError: if one is not a whole number.
-        ValueError: if one is below 1, or kernel_size is even.
-    """
-    check_positive(in_channels=in_channels, out_channels=out_channels, kernel_size=kernel_size)
-    if kernel_size % 2 == 0:
-        raise ValueError(f"kernel_size={kernel_size}: expected an odd number, so that a neighbourhood has a middle")
-
-
 def check_lenet(height: int, width: int, channels: int, num_classes: int, features: Any) -> None:
     """Raise unless the arguments make a `LeNet`: positive whole numbers, two halvings of height and width, four widths.
 

@@ -23,9 +23,9 @@ from typing import Annotated, Any
 
 from beartype import BeartypeConf, FrozenDict, beartype
 from beartype.vale import Is
-from jaxtyping import Bool, Float, Integer, TypeCheckError, jaxtyped
+from jaxtyping import Bool, Float, Integer, Shaped, TypeCheckError, jaxtyped
 
-__all__ = ["Any", "Bool", "Float", "Integer", "checked"]
+__all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 
 # NumPy's numbers are numbers too; True is not.
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]

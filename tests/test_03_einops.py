@@ -3,12 +3,14 @@
 import io
 import itertools
 
+import einops
 import keras
 import matplotlib.image
 import numpy as np
 import pytest
 import sklearn.datasets
 import torch
+from bs4 import BeautifulSoup
 from einops import EinopsError, rearrange, reduce
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from torch.nn import functional as F
 import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
-from shared import checks, digits, parity, plots
+from shared import checks, digits, parity, plots, side_by_side
 from shared.data.letters import COLOURS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
@@ -78,8 +80,6 @@ def by_hand(name: str, x: np.ndarray, n: int | None = None) -> np.ndarray:
         for i, r, s, k in np.ndindex(y.shape):
             y[i, r, s, k] = x[i, r // n, s // n, ((r % n) * n + s % n) * c + k]
         return y
-    if name == "channel_shuffle":
-        return np.stack([x[..., g * (shape[3] // n) + j] for j in range(shape[3] // n) for g in range(n)], axis=-1)
     if name == "split_heads":
         return np.stack([x[..., i * shape[2] // n : (i + 1) * shape[2] // n] for i in range(n)], axis=1)
     return np.concatenate([x[:, i] for i in range(shape[1])], axis=-1)  # merge_heads
@@ -89,8 +89,6 @@ CASES = [
     ("space_to_depth", (2, 6, 9, 2), 3),
     ("depth_to_space", (2, 3, 2, 18), 3),
     ("patches", (2, 6, 9, 2), 3),
-    ("channel_shuffle", (2, 3, 2, 6), 2),
-    ("channel_shuffle", (2, 3, 2, 6), 3),
     ("split_heads", (2, 5, 12), 3),
     ("merge_heads", (2, 3, 5, 4), None),
     ("max_pool", (2, 6, 9, 2), 3),
@@ -123,7 +121,7 @@ def test_keras_functions_by_hand_with_symbolic_inputs(name, shape, number, rng):
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_rearranging_keeps_the_dtype(track, dtype, rng):
     x = (100 * rng.normal(size=(2, 4, 6, 4))).astype(dtype)
-    for name in ("space_to_depth", "depth_to_space", "patches", "channel_shuffle"):
+    for name in ("space_to_depth", "depth_to_space", "patches"):
         assert run(track, name, x, 2).dtype == x.dtype
 
 
@@ -136,9 +134,6 @@ def test_what_is_folded_is_unfolded(track, sizes, block, seed):
     assert np.array_equal(run(track, "depth_to_space", run(track, "space_to_depth", x, block), block), x)
     y = x.reshape(b, h * w * block, block * c)
     assert np.array_equal(run(track, "merge_heads", run(track, "split_heads", y, block)), y)
-    z = np.random.default_rng(seed).normal(size=(b, h, w, c * block)).astype("float32")
-    back = run(track, "channel_shuffle", run(track, "channel_shuffle", z, block), c)
-    assert np.array_equal(back, z)
 
 
 def test_pytorch_functions_of_the_library():
@@ -149,9 +144,8 @@ def test_pytorch_functions_of_the_library():
     assert torch.equal(
         rearrange(pytorch_track.patches(x, 4), "b n (p c) -> b (c p) n", c=4), F.unfold(front, 4, stride=4)
     )
-    assert torch.equal(
-        rearrange(pytorch_track.channel_shuffle(x, 2), "b h w c -> b c h w"), nn.ChannelShuffle(2)(front)
-    )
+    dealt = rearrange(x, "b h w (g c) -> b (c g) h w", g=2)  # exercise 03.2
+    assert torch.equal(dealt, nn.ChannelShuffle(2)(front))
     assert torch.equal(rearrange(pytorch_track.max_pool(x, 4), "b h w c -> b c h w"), F.max_pool2d(front, 4))
     assert torch.allclose(rearrange(pytorch_track.mean_pool(x, 4), "b h w c -> b c h w"), F.avg_pool2d(front, 4))
 
@@ -172,6 +166,128 @@ def test_tensorflow_folds_in_the_same_order(rng):
     folded = keras_track.space_to_depth(x, 2)
     assert np.array_equal(as_numpy(folded), tf.nn.space_to_depth(x, 2))
     assert np.array_equal(tf.nn.depth_to_space(folded, 2), x)
+
+
+# Patterns, read by our own program
+
+
+@st.composite
+def moves(draw):
+    """A shape, a pattern that splits, drops or adds, reorders and merges, and the sizes that it needs."""
+    sizes = {name: draw(st.integers(1, 3)) for name in "abcdef"[: draw(st.integers(1, 6))]}
+    names = list(sizes)
+
+    def side(order):
+        """The names in their order, some of them in brackets together, and a 1 now and then."""
+        written, shape, start = [], [], 0
+        while start < len(order):
+            group = order[start : start + draw(st.integers(1, 3))]
+            start += len(group)
+            written.append(group[0] if len(group) == 1 else f"({' '.join(group)})")
+            shape.append(int(np.prod([sizes[name] for name in group])))
+            if draw(st.integers(0, 5)) == 0:
+                written.append("1")
+                shape.append(1)
+        return " ".join(written), shape
+
+    left, shape = side(names)
+    kept = draw(st.permutations(names))
+    return shape, left, side, list(kept), sizes
+
+
+@settings(deadline=None, max_examples=25)
+@given(drawn=moves(), data=st.data())
+def test_numpy_patterns_are_those_of_einops(drawn, data):
+    shape, left, side, order, sizes = drawn
+    x = np.random.default_rng(0).normal(size=shape)
+    pattern = f"{left} -> {side(order)[0]}"
+    ours = numpy_track.rearrange(x, pattern, **sizes)
+    assert np.array_equal(ours, einops.rearrange(x, pattern, **sizes))
+    kept = order[: data.draw(st.integers(0, len(order)))]
+    pattern, back = f"{left} -> {side(kept)[0]}", f"{side(kept)[0]} -> {side(order)[0]}"
+    for reduction in ("mean", "max", "min", "sum", "prod"):
+        ours = numpy_track.reduce(x, pattern, reduction, **sizes)
+        theirs = einops.reduce(x, pattern, reduction, **sizes)
+        assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=0, atol=1e-12)
+    y = np.random.default_rng(1).normal(
+        size=numpy_track.reduce(x, f"{left} -> {back.split('->')[0]}", "sum", **sizes).shape
+    )
+    assert np.array_equal(numpy_track.repeat(y, back, **sizes), einops.repeat(y, back, **sizes))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shape"),
+    [
+        ("... a -> a ...", (2, 3, 4)),
+        ("a ... b -> (a b) ...", (2, 3, 4, 5)),
+        ("a ... -> (...) a", (2, 3, 4)),
+        ("... -> (...)", (2, 3)),
+        ("a ... b -> b ... a", (2, 3)),
+        ("a () b -> (b a)", (2, 1, 3)),
+        (" a  b->b   a ", (2, 3)),
+    ],
+)
+def test_numpy_patterns_with_dots_and_odd_spaces(pattern, shape, rng):
+    x = rng.normal(size=shape)
+    assert np.array_equal(numpy_track.rearrange(x, pattern), einops.rearrange(x, pattern))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sizes", "message"),
+    [
+        ("a b c", {}, 'pattern: "a b c" does not fit x'),
+        ("a b -> b a", {}, r'pattern: "a b -> b a" does not fit x of shape \(2, 3, 4\)'),
+        ("a b c d -> a b c d", {}, "does not fit x of shape"),
+        ("a b c -> a b", {}, r"has \['c'\] on one side only"),
+        ("a b c -> a b c d", {"d": 2}, r"has \['d'\] on one side only"),
+        ("a b c -> a b c d", {}, "d: either its size or its place"),
+        ("a b c -> c b a", {"e": 2}, "e: either its size or its place"),
+        ("a b (c d) -> a b c d", {}, "give the size of all but one of c, d"),
+        ("a b (c d) -> a b c d", {"c": 3}, r"\{'c': 3\} does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": 2, "d": 3}, "does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": 0}, "does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": -2}, "does not fit an axis of size 4"),
+        ("a 1 c -> a c", {}, "1 does not fit an axis of size 3"),
+        ("a b c -> c b a", {"a": 3}, r"\{'a': 3\} does not fit an axis of size 2"),
+        ("a a c -> a c", {}, "a name is twice"),
+        ("a b c -> a b c c", {}, "a name is twice"),
+        ("a (b c -> a b c", {}, "cannot read"),
+        ("a b) c -> a b c", {}, "cannot read"),
+        ("a ((b) c) -> a b c", {}, "cannot read"),
+        ("a b c -> a b-c", {}, "cannot read"),
+        ("a b 2 -> a b 2", {}, "cannot read"),
+        ("a b c -> ... a b c", {}, "cannot read"),
+        ("a b c -> a b c -> a", {}, "cannot read"),
+    ],
+)
+def test_numpy_patterns_that_do_not_fit(pattern, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        numpy_track.rearrange(np.zeros((2, 3, 4)), pattern, **sizes)
+
+
+def test_numpy_patterns_refuse_other_arguments():
+    x = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="reduction='median': expected mean, max, min, sum or prod"):
+        numpy_track.reduce(x, "a b -> a", "median")
+    with pytest.raises(ValueError, match=r"has \['c'\] on one side only"):
+        numpy_track.reduce(x, "a b -> a c", "sum", c=2)
+    with pytest.raises(ValueError, match=r"has \['b'\] on one side only"):
+        numpy_track.repeat(x, "a b -> a c", c=2)
+    with pytest.raises(TypeError, match="rearrange: x is a list"):
+        numpy_track.rearrange([1, 2], "a -> a")
+    with pytest.raises(TypeError, match="rearrange: a is 2.0; expected int"):
+        numpy_track.rearrange(x, "a b -> b a", a=2.0)
+    with pytest.raises(TypeError, match="rearrange: pattern is None"):
+        numpy_track.rearrange(x, None)
+
+
+def test_numpy_reduce_and_repeat_give_arrays_of_their_own(rng):
+    x = rng.normal(size=(2, 3))
+    total = numpy_track.reduce(x, "a b ->", "sum")
+    assert isinstance(total, np.ndarray) and total.shape == () and np.isclose(total, x.sum())
+    copies = numpy_track.repeat(x, "a b -> n a b", n=2)
+    copies[0] = 0
+    assert copies[1].any() and x.all()
 
 
 # Gradients
@@ -295,7 +411,7 @@ def test_numpy_gradients_add_up_and_keep_the_dtype(rng):
 
 def test_pytorch_gradcheck():
     x = torch.randn(2, 4, 8, 4, dtype=torch.float64, requires_grad=True)
-    for name in ("space_to_depth", "depth_to_space", "patches", "channel_shuffle", "max_pool", "mean_pool"):
+    for name in ("space_to_depth", "depth_to_space", "patches", "max_pool", "mean_pool"):
         assert torch.autograd.gradcheck(lambda z, name=name: getattr(pytorch_track, name)(z, 2), x, fast_mode=True)
 
 
@@ -363,7 +479,9 @@ def test_a_network_sees_neighbourhoods_and_pools_them(track, rng):
     x = np.zeros((2, 16, 16, 2))
     x[0, 4:8, 4:8] = x[1, 8:12, 4:8] = rng.normal(size=(4, 4, 2))
     if track == "numpy":
-        y = network.convolution_2(network.convolution_1(x))
+        y = x
+        for convolution in (network.convolution_1, network.convolution_2):
+            y = numpy_track.max_pool(np.maximum(convolution(y), 0), 2)
     elif track == "pytorch":
         z = network.channels_first(torch.tensor(x))
         for convolution in (network.convolution_1, network.convolution_2):
@@ -502,6 +620,68 @@ def test_pictures_are_drawn_to_one_scale():
     runs = [len(list(group)) for value, group in itertools.groupby(inside[inside.shape[0] // 3]) if value]
     wide, narrow = sorted(runs, reverse=True)[:2]
     assert abs(wide / narrow - 2) < 0.1
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """Makes the plots return their figure in place of its picture."""
+    monkeypatch.setattr(plots, "show", lambda figure, alt: figure)
+
+
+def test_number_grids_color_a_number_by_its_first_row(figures):
+    image = np.array([[1, 2, 3], [4, 5, 6]])
+    axes = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}).axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == ["h w", *"123456", "(w h)", *"142536"]
+    colors = [patch.get_facecolor() for patch in axes.patches]
+    of_row = {colors[0], colors[3]}
+    assert len(of_row) == 2 and colors[:3] == [colors[0]] * 3 and colors[6:] == [colors[0], colors[3]] * 3
+    places = [patch.get_xy() for patch in axes.patches]
+    assert len(set(places)) == 12 and places[3] == (places[0][0], places[0][1] + 1)  # row after row
+    narrow = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}, across=7).axes[0]
+    assert narrow.patches[6].get_xy()[1] > 2  # on a line of its own
+
+
+def test_tiles_draws_each_patch_in_its_place_and_counts_patches(figures, rng):
+    grid = rng.random((4, 3, 2, 5, 3))
+    figure = plots.tiles({"a": grid, "b": grid[:1]})
+    panel = figure.axes[0]
+    assert len(figure.axes) == 2 and len(panel.images) == 12 and len(figure.axes[1].images) == 3
+    for image, (row, column) in zip(panel.images, np.ndindex(4, 3)):
+        left, right, bottom, top = image.get_extent()
+        assert ((left + right) / 2, (bottom + top) / 2) == pytest.approx((column, row)) and top < bottom
+        assert np.array_equal(image.get_array(), grid[row, column])
+    assert [label.get_text() for label in panel.get_yticklabels()] == list("0123")
+    assert [label.get_text() for label in panel.get_xticklabels()] == list("012")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: plots.number_grids({}), ValueError, "expected at least one entry"),
+        (lambda: plots.number_grids({"a": np.zeros((2, 2, 2))}), ValueError, "expected 1 or 2 dimensions"),
+        (lambda: plots.number_grids({"a": np.arange(3), "b": np.arange(4)}), ValueError, r"grids\['b'\] holds 3"),
+        (lambda: plots.tiles({}), ValueError, "expected at least one entry"),
+        (lambda: plots.tiles({"a": np.zeros((2, 2, 3))}), ValueError, "expected 5 dimensions"),
+        (lambda: plots.tiles({"a": np.zeros((2, 2, 2, 2, 4))}), ValueError, r"grids\['a'\] has shape"),
+        (lambda: side_by_side.dictionary([]), ValueError, "expected one or more"),
+        (lambda: side_by_side.dictionary([("a", "b", "c")]), ValueError, "a pattern and a call in the three tracks"),
+    ],
+)
+def test_drawings_refuse(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_dictionary_never_breaks_a_pattern():
+    entry = ('rearrange(x, "b h w c -> b (h w c)")', "x.reshape(6, -1)", "x.flatten(1)", "ops.reshape(x, (6, -1))")
+    page = BeautifulSoup(side_by_side.dictionary([entry, entry]).data, "html.parser")
+    assert page.table["aria-label"].startswith("2 patterns, and the call in NumPy, PyTorch and Keras")
+    head, pattern, calls, *_ = page.select("tr")
+    assert [cell.text for cell in head.select("th")] == ["NumPy", "PyTorch", "Keras"]
+    assert pattern.th["colspan"] == "3" and pattern.text == entry[0] and "white-space:pre;" in pattern.pre["style"]
+    assert [cell.text for cell in calls.select("td")] == list(entry[1:])
+    assert len(page.select("tr")) == 5 and not page.select("style, [class]")
 
 
 PICTURE = np.zeros((4, 3, 3))
@@ -646,6 +826,10 @@ def test_keras_mixed_precision_reaches_every_part():
 def test_keras_wrong_wiring_is_found_before_the_call():
     with pytest.raises(ValueError, match=r"x has shape \(None, 8, 8, 2\): expected \(batch, 8, 12, 2\)"):
         keras_track.LeNet(**SMALL)(keras.Input((8, 8, 2)))
+    with pytest.raises(ValueError, match="expected 4 axes"):
+        keras_track.patches(keras.Input((8, 9)), 3)
+    with pytest.raises(ValueError, match="expected 3 axes"):
+        keras_track.split_heads(keras.Input((8,)), 2)
     with pytest.raises(ValueError, match="block=3 does not divide the height of x, 8"):
         keras_track.space_to_depth(keras.Input((8, 9, 2)), 3)
     with pytest.raises(EinopsError, match="can't divide axis"):
@@ -667,37 +851,33 @@ def test_layers_of_einops_are_not_loaded(tmp_path):
 
 
 FLOATS = np.random.default_rng(0).normal(size=(2, 6, 9, 4)).astype("float32")
+PICTURES = r"x has shape \(6, 9, 4\), float32.*; expected Shaped\[.*'batch height width channels'\]"
 CALLS = [
     ("space_to_depth", (FLOATS, 4), ValueError, "block=4 does not divide the height of x, 6"),
     ("space_to_depth", (FLOATS, 2), ValueError, "block=2 does not divide the width of x, 9"),
     ("space_to_depth", (FLOATS, 0), ValueError, "block=0: expected at least 1"),
-    ("space_to_depth", (FLOATS, 2.0), TypeError, "block=2.0: expected a whole number"),
-    (
-        "space_to_depth",
-        (FLOATS[0], 3),
-        ValueError,
-        r"x has shape \(6, 9, 4\): expected 4 axes, \(batch, height, width, channels\)",
-    ),
-    ("space_to_depth", ([1.0], 3), TypeError, "x is a list: expected an array"),
+    ("space_to_depth", (FLOATS, 2.0), TypeError, "space_to_depth: block is 2.0; expected int"),
+    ("space_to_depth", (FLOATS[0], 3), TypeError, f"space_to_depth: {PICTURES}"),
+    ("space_to_depth", ([1.0], 3), TypeError, "space_to_depth: x is a list; expected Shaped"),
     ("depth_to_space", (FLOATS, 3), ValueError, r"block \* block=9 does not divide the channels of x, 4"),
     ("depth_to_space", (FLOATS, -1), ValueError, "block=-1: expected at least 1"),
-    ("depth_to_space", (FLOATS, "2"), TypeError, "block='2': expected a whole number"),
-    ("depth_to_space", (FLOATS[0], 2), ValueError, "expected 4 axes"),
+    ("depth_to_space", (FLOATS, "2"), TypeError, "depth_to_space: block is '2'; expected int"),
+    ("depth_to_space", (FLOATS[0], 2), TypeError, "'batch rows columns features'"),
     ("patches", (FLOATS, 2), ValueError, "size=2 does not divide the width of x, 9"),
-    ("patches", (FLOATS, True), TypeError, "size=True: expected a whole number"),
-    ("patches", (None, 2), TypeError, "x is a NoneType: expected an array"),
-    ("channel_shuffle", (FLOATS, 3), ValueError, "groups=3 does not divide the channels of x, 4"),
-    ("channel_shuffle", (FLOATS, 0), ValueError, "groups=0: expected at least 1"),
-    ("channel_shuffle", (FLOATS[0, 0], 2), ValueError, "expected 4 axes"),
+    ("patches", (FLOATS, True), TypeError, "patches: size is True; expected int"),
+    ("patches", (None, 2), TypeError, "patches: x is None; expected Shaped"),
+    ("patches", (FLOATS[0], 3), TypeError, f"patches: {PICTURES}"),
     ("split_heads", (FLOATS[0], 3), ValueError, "num_heads=3 does not divide d_model=4"),
-    ("split_heads", (FLOATS, 2), ValueError, r"expected 3 axes, \(batch, length, d_model\)"),
-    ("split_heads", (FLOATS[0], None), TypeError, "num_heads=None: expected a whole number"),
-    ("merge_heads", (FLOATS[0],), ValueError, r"expected 4 axes, \(batch, heads, length, head_dim\)"),
-    ("merge_heads", ("x",), TypeError, "x is a str: expected an array"),
+    ("split_heads", (FLOATS, 2), TypeError, "split_heads: x has shape .*'batch length d_model'"),
+    ("split_heads", (FLOATS[0], None), TypeError, "split_heads: num_heads is None; expected int"),
+    ("split_heads", (FLOATS[0], 0), ValueError, "num_heads=0: expected at least 1"),
+    ("merge_heads", (FLOATS[0],), TypeError, "merge_heads: x has shape .*'batch heads length head_dim'"),
+    ("merge_heads", ("x",), TypeError, "merge_heads: x is 'x'; expected Shaped"),
     ("max_pool", (FLOATS, 2), ValueError, "size=2 does not divide the width of x, 9"),
-    ("max_pool", (FLOATS.astype("int32"), 3), TypeError, "x has dtype .*int32: expected floating-point numbers"),
+    ("max_pool", (FLOATS, 0), ValueError, "size=0: expected at least 1"),
+    ("max_pool", (FLOATS.astype("int32"), 3), TypeError, r"max_pool: x has shape .*int32.*; expected Float\["),
     ("mean_pool", (FLOATS, 4), ValueError, "size=4 does not divide the height of x, 6"),
-    ("mean_pool", (FLOATS.astype("int32"), 3), TypeError, "x has dtype .*int32: expected floating-point numbers"),
+    ("mean_pool", (FLOATS.astype("int32"), 3), TypeError, r"mean_pool: x has shape .*int32.*; expected Float\["),
 ]
 
 
@@ -733,15 +913,15 @@ def test_constructors_say_what_is_wrong(track, wrong, error, message):
 
 @EVERY
 @pytest.mark.parametrize(
-    ("x", "error", "message"),
+    ("x", "message"),
     [
-        (FLOATS, ValueError, r"x has shape \(2, 6, 9, 4\): expected \(batch, 8, 12, 2\)"),
-        (FLOATS[0], ValueError, r"x has shape \(6, 9, 4\): expected \(batch, 8, 12, 2\)"),
-        (np.zeros((2, 8, 12, 2), "int32"), TypeError, "x has dtype .*int32.*: expected floating-point numbers"),
+        (FLOATS, r"x has shape \(2, 6, 9, 4\).* expected .*batch,? 8,? 12,? 2"),
+        (FLOATS[0], r"x has shape \(6, 9, 4\).* expected .*batch,? 8,? 12,? 2"),
+        (np.zeros((2, 8, 12, 2), "int32"), "x has .*int32.* expected (Float|floating-point numbers)"),
     ],
 )
-def test_networks_say_what_is_wrong(track, x, error, message):
-    with pytest.raises(error, match=message):
+def test_networks_say_what_is_wrong(track, x, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         make(track)(ops.convert_to_tensor(x) if track == "keras" else tensor(track, x))
 
 
@@ -750,15 +930,18 @@ def test_networks_say_what_is_wrong(track, x, error, message):
     [
         (lambda: numpy_track.Convolution(2, 3, 4), ValueError, "kernel_size=4: expected an odd number"),
         (lambda: numpy_track.Convolution(0, 3), ValueError, "in_channels=0: expected at least 1"),
-        (lambda: numpy_track.Convolution(2, 3.0), TypeError, "out_channels=3.0: expected a whole number"),
-        (lambda: numpy_track.Convolution(2, 3)(FLOATS), ValueError, r"expected \(batch, height, width, 2\)"),
+        (lambda: numpy_track.Convolution(2, -1), ValueError, "out_channels=-1: expected at least 1"),
+        (lambda: numpy_track.Convolution(2, 3, -1), ValueError, "kernel_size=-1: expected an odd number"),
+        (lambda: numpy_track.Convolution(2, 3.0), TypeError, "out_channels is 3.0; expected int"),
+        (lambda: numpy_track.Convolution(2, 3)(FLOATS), TypeError, "expected Float.*'batch height width 2'"),
         (lambda: numpy_track.Convolution(2, 3).backward(FLOATS), AttributeError, "call the module first"),
-        (lambda: numpy_track.Rearrange(3), TypeError, "pattern=3: expected text"),
-        (lambda: keras_track.Rearrange(None), TypeError, "pattern=None: expected text"),
+        (lambda: numpy_track.Rearrange(3), TypeError, "pattern is 3; expected str"),
+        (lambda: keras_track.Rearrange(None), TypeError, "pattern is None; expected str"),
         (lambda: keras_track.Reduce("a b -> a", "median"), ValueError, "reduction='median': expected one of"),
-        (lambda: keras_track.Reduce(4, "max"), TypeError, "pattern=4: expected text"),
+        (lambda: keras_track.Reduce(4, "max"), TypeError, "pattern is 4; expected str"),
         (lambda: numpy_track.mean_pool_backward(0, FLOATS), ValueError, "size=0: expected at least 1"),
-        (lambda: numpy_track.mean_pool_backward(2, FLOATS[0]), ValueError, "expected 4 axes"),
+        (lambda: numpy_track.mean_pool_backward(2, FLOATS[0]), TypeError, "grad_output has shape .*'batch rows"),
+        (lambda: numpy_track.mean_pool_backward(2, FLOATS.astype(int)), TypeError, "grad_output has .*int64.*Float"),
         (lambda: numpy_track.max_pool_backward(FLOATS, 3, FLOATS), ValueError, r"expected \(2, 2, 3, 4\)"),
         (lambda: digits.batches(3, 4, 1), ValueError, "batch_size=4 is over the count of examples, 3"),
         (lambda: digits.batches(3, 0, 1), ValueError, "batch_size=0: expected at least 1"),

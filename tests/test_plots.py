@@ -51,6 +51,8 @@ CALLS = {
         [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
     ),
     "dials": lambda: plots.dials(np.array([[0.0, 1, 0, 1], [1, 0, 0.1, 0.995]])),
+    "number_grids": lambda: plots.number_grids({"h w": np.array([[1, 2], [3, 4]]), "(w h)": np.array([1, 3, 2, 4])}),
+    "tiles": lambda: plots.tiles({"h w p q c": np.ones((2, 6, 4, 5, 3)) * 0.5}),
     "similarities": lambda: plots.similarities({"before": np.eye(3) + 1, "after": np.eye(3)[[0, 0, 1]]}, "aab"),
 }
 DESCRIBED = {  # what a plot says of itself
@@ -61,6 +63,8 @@ DESCRIBED = {  # what a plot says of itself
     "moved from (0, 1) to (0.50, 1.50).",
     "predictions": "price against size, from 1 to 3: before from 1.00 to 3.00; after from 2.00 to 4.50. The targets are "
     "points at (1, 2), (2, 3), (3, 5); a dashed line joins each to every prediction: its error.",
+    "number_grids": "Arrays, row by row. h w: 1 2 / 3 4; (w h): 1 3 2 4.",
+    "tiles": "Patches: h w p q c, 2 by 6 patches of 4 by 5 pixels.",
     "dials": "2 dials with a hand for each of 2 positions: features 0 and 1 turn by 90 degrees a position; "
     "features 2 and 3 turn by 5.74 degrees a position.",
     "similarities": "Cosine similarity of 3 rows, a, b. before: on average 0.83 within a kind and 0.83 across kinds; "
@@ -138,6 +142,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("lines", "length (tokens)", "time (ms)"),
     ("word_vectors", "nature", "money"),
     ("predictions", "size", "price"),
+    ("tiles", "column (patches)", "row (patches)"),
     ("dials", "feature 0 (sine)", "feature 1 (cosine)"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):

@@ -698,14 +698,14 @@ def tokenization_pipeline() -> Diagram:
 def axis_names() -> Diagram:
     """Draw how an einops pattern takes axes apart and puts them together, by their names."""
     return _draw(
-        "How a pattern takes b (h p) (w q) c to b h w (p q c): height and width are each split in two, the five axes and the batch get a new order, "
-        "and the last three are merged into one.",
+        "How a pattern takes b (h p) (w q) c to b (h w) (p q c): height and width are each split in two, the six axes get a new order, "
+        "and then h and w are merged into one axis, and p, q and c into another.",
         {
             "x": ("data", "b (h p) (w q) c\n6, 16, 12, 3"),
-            "split": ("operation", "split height into h and p,\nwidth into w and q\nb h p w q c\n6, 8, 2, 6, 2, 3"),
-            "reorder": ("operation", "reorder the six axes\nb h w p q c\n6, 8, 6, 2, 2, 3"),
-            "merge": ("operation", "merge p, q and c into one axis"),
-            "y": ("output", "b h w (p q c)\n6, 8, 6, 12"),
+            "split": ("operation", "split height into h and p,\nwidth into w and q\nb h p w q c\n6, 4, 4, 3, 4, 3"),
+            "reorder": ("operation", "reorder the six axes\nb h w p q c\n6, 4, 3, 4, 4, 3"),
+            "merge": ("operation", "merge h and w into one axis,\np, q and c into another"),
+            "y": ("output", "b (h w) (p q c)\n6, 12, 48"),
         },
         ["x -> split: reshape", "split -> reorder: transpose", "reorder -> merge: reshape", "merge -> y"],
     )

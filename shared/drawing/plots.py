@@ -770,6 +770,93 @@ def pictures(images: Mapping[str, np.ndarray], alt: str | None = None, title: st
 
 
 @_styled
+def number_grids(grids: Mapping[str, np.ndarray], across: int = 13) -> Picture:
+    """Draw small arrays number by number; a number keeps the color of the row that it has in the first array.
+
+    Args:
+        grids: name: (rows, columns) or (columns,) whole numbers, each a number of the first array.
+        across: cells side by side before a new line of arrays begins.
+
+    Returns:
+        The picture; its description holds every number.
+
+    Raises:
+        TypeError: if grids is not a dict of real numbers.
+        ValueError: if there is none, or one has another shape, or a number that the first array has not.
+    """
+    _not_empty("grids", grids)
+    grids = {name: _numbers(f"grids[{name!r}]", grid, 1, 2) for name, grid in grids.items()}
+    first = np.atleast_2d(next(iter(grids.values())))
+    fills = dict(zip(range(len(first)), itertools.cycle(("#d9e8f6", "#fde3b5", "#d5efd3", "#e9dbf5"))))
+    color_of = {number: fills[row] for row, numbers in enumerate(first) for number in numbers.tolist()}
+    places, told, left, top, lowest, width = [], [], 0.0, 0.0, 0.0, 0.0
+    for name, grid in grids.items():
+        rows = np.atleast_2d(grid)
+        if unknown := set(rows.ravel().tolist()) - set(color_of):
+            raise ValueError(f"grids[{name!r}] holds {min(unknown)}: expected numbers of the first array")
+        room = max(rows.shape[1], 0.28 * len(name))
+        if left and left + room > across:
+            left, top = 0.0, lowest + 1.6
+        places.append((name, rows, left + (room - rows.shape[1]) / 2, top))
+        told.append(f"{name}: {' / '.join(' '.join(map(str, row)) for row in rows.tolist())}")
+        width, lowest = max(width, left + room), max(lowest, top + len(rows))
+        left += room + 1
+    size = 0.42  # inches a cell
+    figure = Figure(figsize=(size * (width + 0.1), size * (lowest + 0.9)), layout="none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    for name, rows, left, top in places:
+        axes.text(left + rows.shape[1] / 2, top - 0.2, name, ha="center", va="bottom", family="monospace")
+        for (row, column), number in np.ndenumerate(rows):
+            box = plt.Rectangle((left + column, top + row), 1, 1, facecolor=color_of[number.item()], edgecolor=INK)
+            axes.add_patch(box)
+            axes.text(left + column + 0.5, top + row + 0.5, f"{number}", ha="center", va="center")
+    axes.set(xlim=(-0.05, width + 0.05), ylim=(lowest + 0.05, -0.85), aspect="equal")
+    axes.set_axis_off()
+    return show(figure, f"Arrays, row by row. {'; '.join(told)}.")
+
+
+@_styled
+def tiles(grids: Mapping[str, np.ndarray]) -> Picture:
+    """Draw grids of patches with gaps between them; the axes count patches.
+
+    Args:
+        grids: name: (rows, columns, height, width, 3), patches of red, green and blue from 0 to 1; all of one height and width.
+
+    Returns:
+        The picture; its description says how many patches there are and of what size.
+
+    Raises:
+        TypeError: if grids is not a dict of real numbers.
+        ValueError: if there is none, or one has another shape.
+    """
+    _not_empty("grids", grids)
+    grids = {name: _numbers(f"grids[{name!r}]", grid, 5) for name, grid in grids.items()}
+    most = max(grid.shape[1] for grid in grids.values())
+    side = min(0.62, 7.4 / most)  # inches a patch
+    heights = [side * len(grid) for grid in grids.values()]
+    figure = Figure(figsize=(side * most + 0.7, sum(heights) + 0.75 * len(grids)))
+    panels = figure.subplots(len(grids), squeeze=False, height_ratios=heights).flat
+    told = []
+    for (name, grid), panel in zip(grids.items(), panels):
+        rows, columns, height, width, channels = grid.shape
+        if channels != 3:
+            raise ValueError(f"grids[{name!r}] has shape {grid.shape}: expected (rows, columns, height, width, 3)")
+        for (row, column), _ in np.ndenumerate(grid[..., 0, 0, 0]):
+            box = (column - 0.46, column + 0.46, row + 0.46, row - 0.46)  # left, right, bottom, top
+            panel.imshow(grid[row, column], extent=box, vmin=0, vmax=1, interpolation="nearest")
+        panel.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal", anchor="W")
+        panel.set_title(name, fontsize=9, loc="left", family="monospace")
+        panel.set_xticks(range(columns))
+        panel.set_yticks(range(rows))
+        panel.tick_params(length=0, labelsize=8)
+        panel.spines[:].set_visible(False)
+        told.append(f"{name}, {rows} by {columns} patches of {height} by {width} pixels")
+    figure.supxlabel("column (patches)", fontsize=9)
+    figure.supylabel("row (patches)", fontsize=9)
+    return show(figure, f"Patches: {'; '.join(told)}.")
+
+
+@_styled
 def text_lines(lines: Sequence[str], alt: str, marks: Sequence[str] | None = None) -> Picture:
     """Draw lines of text, such as what a model has written: a picture, because another processor may round to another word.
 

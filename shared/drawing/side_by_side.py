@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import textwrap
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -38,7 +39,18 @@ EXTRAS: dict[str, dict[str, Any]] = {
             ],
             "tokenization": ["pre_tokenize"],  # the libraries cut by themselves
             "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
-            "einops": ["Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"],
+            "einops": [
+                *(
+                    "flat",
+                    "read_axes",
+                    "read_pattern",
+                    "move",
+                    "rearrange",
+                    "reduce",
+                    "repeat",
+                ),  # the library, in the others
+                *("Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"),
+            ],
             "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
             "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
@@ -276,6 +288,38 @@ def steps(chapter: str, name: str) -> HTML:
     return HTML(
         f'<table aria-label="{label}" style="{table}"><colgroup>{widths}</colgroup>'
         f'<thead><tr style="{ground}">{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+
+
+def dictionary(entries: Sequence[Sequence[str]]) -> HTML:
+    """Show calls that do the same: for each entry its pattern in a line of its own, and below it a call in each track.
+
+    Args:
+        entries: of four texts each: the pattern, and the code in NumPy, PyTorch and Keras.
+
+    Raises:
+        ValueError: if there is no entry, or one has not four texts.
+    """
+    if not entries or any(len(entry) != 4 for entry in entries):
+        raise ValueError("entries: expected one or more, each of a pattern and a call in the three tracks")
+    border = "border:1px solid #9aa1a9;padding:5px 8px;text-align:left;vertical-align:top"
+    ground = "background-color:transparent"
+    code_style = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace"
+    code_style += ";text-align:left;word-break:normal;overflow-wrap:anywhere"
+    head = "".join(f'<th scope="col" style="{border};font-weight:600">{each}</th>' for each in TRACKS.values())
+    rows = []
+    for pattern, *calls in entries:
+        # A pattern is never broken; a call may be, at a dot, a bracket or a space.
+        line = f'<pre style="{code_style};white-space:pre;font-weight:600">{html.escape(pattern)}</pre>'
+        rows.append(f'<tr style="{ground}"><th colspan="3" scope="rowgroup" style="{border}">{line}</th></tr>')
+        cells = [f'<pre style="{code_style};white-space:pre-wrap">{_colored(call)}</pre>' for call in calls]
+        cells = "".join(f'<td style="{border}">{cell}</td>' for cell in cells)
+        rows.append(f'<tr style="{ground}">{cells}</tr>')
+    table = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45 sans-serif;{ground}"
+    label = f"{len(entries)} patterns, and the call in NumPy, PyTorch and Keras that does the same"
+    return HTML(
+        f'<table aria-label="{label}" style="{table}"><thead><tr style="{ground}">{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 

@@ -1,0 +1,229 @@
+"""Chapter 03: einops."""
+
+import numpy as np
+from einops import rearrange, reduce
+
+from shared.exercises import Exercise
+
+
+def _shuffle(x, groups):
+    return rearrange(x, "b h w (g c) -> b h w (c g)", g=groups)
+
+
+def _draw_channels(rng):
+    """Groups and channels of a group are different numbers, so that one is not taken for the other."""
+    groups, of_each = (int(size) for size in rng.permutation([2, 3, 4])[:2])
+    height, width = rng.permutation([2, 5])
+    return rng.normal(size=(3, height, width, groups * of_each)), groups
+
+
+def _images(sequence, size, height):
+    return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
+
+
+def _draw_sequence(rng):
+    size = int(rng.choice([2, 4]))
+    rows, columns = (int(count) for count in rng.permutation([2, 3, 5])[:2])
+    return rng.normal(size=(2, rows * columns, size * size * 3)), size, rows * size
+
+
+def _right_shape(sequence, size, height):
+    width = sequence.size // (len(sequence) * height * 3)
+    return len(sequence), height, width, 3
+
+
+def _sum_of_copies(copies, grad_output):
+    return reduce(grad_output, "b (n copies) d -> b n d", "sum", copies=copies)
+
+
+def _draw_repetition(rng):
+    length, copies, features = (int(size) for size in rng.permutation([2, 3, 4]))
+    return copies, rng.normal(size=(2, length * copies, features))
+
+
+def _shuffle_pixels(x):
+    return rearrange(x, "b (c p q) h w -> b c (h p) (w q)", p=2, q=2)
+
+
+def _draw_pixels(rng):
+    height, width, channels = (int(size) for size in rng.permutation([2, 3, 5]))
+    return (rng.normal(size=(2, 4 * channels, height, width)),)
+
+
+def _mean_of_real(x, mask):
+    return (x * mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
+
+
+def _draw_sentences(rng):
+    """Sentences of different lengths; what is at their padding is large, so that it shows in a mean."""
+    lengths = rng.permutation([2, 3, 5])
+    mask = np.arange(6) < lengths[:, None]
+    return rng.normal(size=(3, 6, 4)) + 5 * ~mask[..., None], mask
+
+
+EXERCISES = {
+    "03.1": Exercise(
+        right=9,
+        mistakes={
+            "That is index 5 of (h w), which is the memory as it was. In (w h) the last name, h, moves fastest.": 5,
+            "That is the pixel in row 1 and column 2. Index 5 is 1 * 3 + 2, because h has 3 steps: w is 1 and h is 2.": 6,
+            "You counted from 1: that is the fifth number, at index 4.": 5 - 4,
+            "That is index 6. The first number is at index 0.": 2,
+        },
+        hints=(
+            "In (w h) the last name moves fastest: hold w at 0 and run through all of h.",
+            "The first three numbers of the result are the first column: 0, 4, 8.",
+            "Index 5 is the last number of the second column.",
+        ),
+        praise="Index 5 = 1 * 3 + 2, so w is 1 and h is 2: the number 2 * 4 + 1.",
+    ),
+    "03.2": Exercise(
+        right=_shuffle,
+        inputs=_draw_channels,
+        mistakes={
+            "Nothing has moved: the groups are still side by side. Split the channels, exchange the two parts, merge.": lambda x, groups: (
+                x
+            ),
+            "You split into (c g) and merged as (g c), which is the way back. The groups are neighboring channels: (g c) -> (c g).": lambda x, groups: (
+                rearrange(x, "b h w (c g) -> b h w (g c)", g=groups)
+            ),
+            "The channels are in reverse order. Deal them out: the first of every group, then the second of every group.": lambda x, groups: (
+                x[..., ::-1]
+            ),
+            "The groups are in reverse order. Within each round, group 0 comes first.": lambda x, groups: rearrange(
+                rearrange(x, "b h w (g c) -> b h w g c", g=groups)[..., ::-1, :], "b h w g c -> b h w (c g)"
+            ),
+        },
+        hints=(
+            "Split the channels into two axes, groups and channels of a group.",
+            "Brackets on the left split: (g c), with g=groups. On the right the group must move fastest.",
+            'rearrange(x, "b h w (g c) -> ...", g=groups)',
+        ),
+        shape="that of x",
+        praise="Every neighbor now comes from another group.",
+    ),
+    "03.3": Exercise(
+        right=_images,
+        inputs=_draw_sequence,
+        mistakes={
+            "A reshape alone gives the right shape and scatters the pixels of every patch. They must be reordered.": lambda sequence, size, height: (
+                sequence.reshape(_right_shape(sequence, size, height))
+            ),
+            "Each patch is mirrored along its diagonal: its vector is (p q c), row by row, and you read (q p c).": lambda sequence, size, height: (
+                rearrange(sequence, "b (h w) (q p c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
+            ),
+            "The channels are the last, fastest part of a patch's vector: (p q c). You read (c p q).": lambda sequence, size, height: (
+                rearrange(sequence, "b (h w) (c p q) -> b (h p) (w q) c", h=height // size, p=size, q=size)
+            ),
+            "The patches come row by row, (h w). You read them column by column, (w h).": lambda sequence, size, height: (
+                rearrange(sequence, "b (w h) (p q c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
+            ),
+            "On the right, (p h) interleaves the patches. A patch is a block of neighboring pixels: (h p) and (w q).": lambda sequence, size, height: (
+                rearrange(sequence, "b (h w) (p q c) -> b (p h) (q w) c", h=height // size, p=size, q=size)
+            ),
+        },
+        hints=(
+            "Read the pattern of `patches` from right to left.",
+            "Three sizes must be given: h, p and q. How many rows of patches does an image of this height have?",
+            "h is height // size, and p and q are size.",
+        ),
+        shape="(batch, height, width, 3)",
+        praise="This is how a masked autoencoder shows what it has filled in.",
+    ),
+    "03.4": Exercise(
+        right=_sum_of_copies,
+        inputs=_draw_repetition,
+        mistakes={
+            "You took the mean of the copies. If x grows by 1, each copy grows by 1, so their gradients add up.": lambda copies, grad_output: (
+                _sum_of_copies(copies, grad_output) / copies
+            ),
+            "You took the gradient of one copy only. Every copy passes its gradient back, and they add up.": lambda copies, grad_output: (
+                grad_output[:, ::copies]
+            ),
+            "You took the gradient of the last copy only. Every copy passes its gradient back, and they add up.": lambda copies, grad_output: (
+                grad_output[:, copies - 1 :: copies]
+            ),
+            "You split into (copies n). In the forward pass the copies of a position are neighbors: (n copies).": lambda copies, grad_output: (
+                reduce(grad_output, "b (copies n) d -> b n d", "sum", copies=copies)
+            ),
+            "You took the largest of the copies' gradients. They add up, as for any number that is used several times.": lambda copies, grad_output: (
+                reduce(grad_output, "b (n copies) d -> b n d", "max", copies=copies)
+            ),
+        },
+        hints=(
+            "The backward pass of a mean was a repetition. What is the backward pass of a repetition?",
+            "A number that is used several times collects the gradients of all its uses.",
+            'It is a `reduce` with "sum", and its pattern is the forward pattern read backward.',
+        ),
+        shape="(batch, n, d)",
+        praise="Repeat and sum are each other's backward pass.",
+    ),
+    "03.6": Exercise(
+        right=_shuffle_pixels,
+        inputs=_draw_pixels,
+        track="pytorch",
+        mistakes={
+            "You split the channels into (p q c), as this course's depth_to_space does. nn.PixelShuffle reads (c p q).": lambda x: (
+                rearrange(x, "b (p q c) h w -> b c (h p) (w q)", p=2, q=2)
+            ),
+            "Each block is mirrored along its diagonal: p belongs to the height, and comes before q in the channels.": lambda x: (
+                rearrange(x, "b (c q p) h w -> b c (h p) (w q)", p=2, q=2)
+            ),
+            "On the right, (p h) interleaves blocks. The pixels of a block are neighbors: (h p) and (w q).": lambda x: (
+                rearrange(x, "b (c p q) h w -> b c (p h) (q w)", p=2, q=2)
+            ),
+            "A reshape alone gives the right shape and scatters the pixels.": lambda x: x.reshape(
+                len(x), x.shape[1] // 4, 2 * x.shape[2], 2 * x.shape[3]
+            ),
+        },
+        hints=(
+            "The channels are first here: the input is b, channels, h, w.",
+            "Split the channels into three: c, and the place p, q in a block of 2 by 2.",
+            '"b (c p q) h w -> b c ...", with p=2 and q=2',
+        ),
+        shape="(batch, channels / 4, 2 * height, 2 * width)",
+        praise="That is nn.PixelShuffle(2), bit for bit.",
+    ),
+    "03.7": Exercise(
+        right=_mean_of_real,
+        inputs=_draw_sentences,
+        track="keras",
+        mistakes={
+            "The padding is in your mean: this is the mean over all positions.": lambda x, mask: x.mean(axis=1),
+            "You set the padding to 0 and then divided by all positions. Divide by the number of real ones.": lambda x, mask: (
+                (x * mask[..., None]).mean(axis=1)
+            ),
+            "This is the sum over the real positions. Divide it by their number.": lambda x, mask: (
+                x * mask[..., None]
+            ).sum(axis=1),
+            "You kept the padding and left out the real positions. True means real.": lambda x, mask: _mean_of_real(
+                x, ~mask
+            ),
+            "You divided by the number of real positions of the whole batch. Each sentence has its own number.": lambda x, mask: (
+                (x * mask[..., None]).sum(axis=1) / mask.sum()
+            ),
+        },
+        hints=(
+            "A mean is a sum divided by a count. Which positions are summed, and how many are there?",
+            "Give the mask a third axis of size 1, and multiply: False becomes 0.",
+            "The count is the sum of the mask over the positions, for each sentence.",
+        ),
+        shape="(batch, d)",
+        praise="The vectors of the padding no longer matter.",
+    ),
+    "03.8": Exercise(
+        right=9,
+        mistakes={
+            "You took both to have the same order. This course's order is (p q c), and pixel_unshuffle's is (c p q).": 5,
+            "You read index 5 as (c p q). The number is given in (p q c): 5 = (0 * 2 + 1) * 3 + 2.": 4,
+            "That is the right pixel and color, with p and q exchanged. Index 5 is p = 0, q = 1, c = 2.": 10,
+            "That is pixel (0, 0) of color 2. Index 5 = (0 * 2 + 1) * 3 + 2 is q = 1.": 8,
+        },
+        hints=(
+            "Write index 5 as (p q c), with 2 rows p, 2 columns q and 3 colors c: c moves fastest.",
+            "5 = (p * 2 + q) * 3 + c. So p is 0, q is 1, and c is 2.",
+            "In (c p q) the index is (c * 2 + p) * 2 + q.",
+        ),
+        praise="p = 0, q = 1, c = 2: index 5 in (p q c), and (2 * 2 + 0) * 2 + 1 = 9 in (c p q).",
+    ),
+}
