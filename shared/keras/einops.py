@@ -208,6 +208,11 @@ class LeNet(keras.Model):
         self.hidden_2 = keras.layers.Dense(features[3], **relu)
         self.readout = keras.layers.Dense(num_classes, dtype=self.dtype_policy)
 
+    def __call__(self, x: Any, **kwargs: Any) -> Any:
+        """Same as `call`, for images of the right size."""
+        check_picture_size((self.height, self.width, self.channels), x=x)
+        return super().__call__(x, **kwargs)
+
     def build(self, input_shape: tuple | None = None) -> None:
         """Make the weights."""
         size = (None, self.height, self.width, self.channels)
@@ -216,8 +221,6 @@ class LeNet(keras.Model):
 
     def call(self, x: Any) -> Any:
         """Map images (batch, height, width, channels) to the logits of each class."""
-        check_picture_size((self.height, self.width, self.channels), x=x)
-
         # 1 convolve, apply ReLU, pool
         pooled = self.pool(self.convolution_1(x))
         # 2 convolve, apply ReLU, pool again
