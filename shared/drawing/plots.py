@@ -420,17 +420,22 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
     for number, (name, column) in enumerate(zip(names, values.T)):
         colour = (*COLOURS.values(), *OTHER_COLOURS)[number % 7]
         axes.plot(column, rows, "o-", color=colour, linewidth=0.8, label=name)
-        place = (0, -15 if number % 2 else 7)  # above and below in turn, for numbers that are close
-        for value, row in zip(column, rows):
-            # On white, so that no line runs through the number.
+        for stage, value in enumerate(column):
+            if stage == 0 and len(rows) > 1:
+                place, side = (0, 7), "center"
+            elif stage == len(rows) - 1:
+                place, side = (0, -25 if number % 2 else -14), "center"  # in turn, for numbers that are close
+            else:  # below, on the side that the line to the next stage leaves free
+                side = "right" if column[stage + 1] > value else "left"
+                place = (-3 if side == "right" else 3, -14)
+            # On white, so that the dotted line at 0 does not run through the number.
             ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
-            axes.annotate(
-                f"{value:.2f}", (value, row), place, textcoords="offset points", ha="center", fontsize=9, bbox=ground
-            )
+            told = {"textcoords": "offset points", "ha": side, "fontsize": 9, "bbox": ground}
+            axes.annotate(f"{value:.2f}", (value, rows[stage]), place, **told)
     axes.set_yticks(rows, list(stages))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set(ylim=(rows[-1] - 0.4, 0.45), xlabel="value")
+    axes.set(ylim=(rows[-1] - 0.55, 0.45), xlabel="value")
     axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     told = [f"{' '.join(stage.split())}: {', '.join(f'{v:.2f}' for v in row)}" for stage, row in zip(stages, values)]
     return show(figure, f"Number lines for {', '.join(names)}. {'; '.join(told)}.")
