@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import shared.keras.feed_forward as keras_parts
 import shared.numpy.feed_forward as numpy_parts
 import shared.pytorch.feed_forward as pytorch_parts
-from shared import parity
+from shared import exercises, parity
 from shared.frameworks.weights import as_numpy, get_weights, set_weights
 from shared.numpy.models import Module
 
@@ -290,6 +290,14 @@ def test_layer_norm_sees_one_position(rng):
     for module in (numpy_parts.LayerNorm(8), lambda x: as_numpy(pytorch_module(torch.tensor(x)))):
         moved = (np.abs(module(changed) - module(x)) > 1e-12).any(axis=-1)
         assert moved.tolist() == [[False, False, False, False, True], [False] * 5]
+
+
+def test_eps_may_be_large(rng):
+    """It is no rate: 07.2 draws 1.0."""
+    x = rng.normal(size=(2, 4)).astype("float32")
+    expected = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 2.5)
+    for parts, array in ((numpy_parts, np.array), (pytorch_parts, torch.tensor), (keras_parts, keras.ops.array)):
+        assert np.allclose(as_numpy(parts.LayerNorm(4, eps=2.5)(array(x))), expected, atol=1e-6)
 
 
 @SEEDS
@@ -667,7 +675,7 @@ BAD_ARGUMENTS = [
     ),
     ("LayerNorm", {"d_model": 0}, ValueError, "d_model=0: expected at least 1"),
     ("LayerNorm", {"d_model": (5, 8)}, TypeError, "LayerNorm.__init__: d_model is a tuple; expected int"),
-    ("LayerNorm", {"d_model": 8, "eps": -1e-5}, ValueError, "eps=-1e-05: expected"),
+    ("LayerNorm", {"d_model": 8, "eps": -1e-5}, ValueError, "eps=-1e-05: expected a finite number of at least 0"),
     ("LayerNorm", {"d_model": 8, "eps": None}, TypeError, "eps is None; expected float"),
     ("ResidualConnection", {"d_model": 0}, ValueError, "d_model=0: expected at least 1"),
     ("ResidualConnection", {"d_model": "8"}, TypeError, "ResidualConnection.__init__: d_model is '8'; expected int"),
@@ -675,7 +683,7 @@ BAD_ARGUMENTS = [
     ("ResidualConnection", {"d_model": 8, "dropout": True}, TypeError, "dropout is True; expected float"),
     ("ResidualConnection", {"d_model": 8, "norm_first": "pre"}, TypeError, "norm_first is 'pre'; expected bool"),
     ("ResidualConnection", {"d_model": 8, "norm_first": None}, TypeError, "norm_first is None; expected bool"),
-    ("ResidualConnection", {"d_model": 8, "eps": 1.0}, ValueError, "eps=1.0: expected a rate in [0, 1)"),
+    ("ResidualConnection", {"d_model": 8, "eps": float("nan")}, ValueError, "eps=nan: expected a finite number"),
     ("ResidualConnection", {"d_model": 8, "eps": "1e-5"}, TypeError, "eps is '1e-5'; expected float"),
 ]
 
@@ -793,3 +801,39 @@ def test_weights_have_the_same_names_in_the_three():
         layer.build((None, 5, 8))
         for module in (getattr(numpy_parts, name)(**arguments), getattr(pytorch_parts, name)(**arguments), layer):
             assert {path: array.shape for path, array in get_weights(module).items()} == names
+
+
+# Exercises: code as a reader would write it
+
+
+@pytest.mark.parametrize(
+    ("attempt", "told"),
+    [
+        (lambda x: (x - x.mean(1, True)) / x.std(1, keepdim=True), "x.std divides by D - 1, and eps is missing"),
+        (lambda x: (x - x.mean(1, True)) / (x.std(1, keepdim=True) + 1e-5), "x.std divides by D - 1, and eps is added"),
+        (
+            lambda x: F.layer_norm(x.permute(0, 2, 3, 1), x.shape[1:2]).reshape(x.shape),
+            "Move the channels back with movedim",
+        ),
+        (
+            lambda x: F.layer_norm(x.reshape(len(x), *x.shape[2:], -1), x.shape[1:2]).reshape(x.shape),
+            "reshape moves no axis",
+        ),
+        (lambda x: F.layer_norm(x.movedim(1, -1), x.shape[1:2], eps=1e-3).movedim(-1, 1), "That is Keras' eps"),
+    ],
+)
+def test_channel_norm_mistakes_in_pytorch(attempt, told):
+    verdict, message = exercises.judge("07.7", attempt)
+    assert verdict == "wrong" and told in message
+
+
+@pytest.mark.tensorflow
+def test_add_dropped_gets_advice():
+    ops = keras.ops
+    for attempt in (lambda x, c, k, r: x + c * k / (1 - r), lambda x, c, k, r: x + c / (1 - r) * k):
+        assert "see ops.where" in exercises.judge("07.8", attempt)[1]
+    for attempt in (
+        lambda x, c, k, r: x + c * ops.cast(k, "float32") / (1 - r),
+        lambda x, c, k, r: x + ops.cast(k, "float32") * c / (1 - r),
+    ):
+        assert exercises.judge("07.8", attempt)[1].endswith("The inputs are float64: cast to change.dtype.")

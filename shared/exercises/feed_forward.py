@@ -99,6 +99,17 @@ def _rms_plus(x, grad_output, eps):
     return (grad_output + n * (grad_output * n).mean(axis=-1, keepdims=True)) / r
 
 
+def _rms_without_along(x, grad_output, eps):
+    return (grad_output - grad_output.mean(axis=-1, keepdims=True)) / _rms(x, eps)
+
+
+def _rms_by_squares(x, grad_output, eps):
+    r = _rms(x, eps)
+    n = x / r
+    along = (grad_output * n).sum(axis=-1, keepdims=True) / (n**2).sum(axis=-1, keepdims=True)
+    return (grad_output - n * along) / r
+
+
 def _draw_rms(rng):
     shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
     return rng.normal(0.5, 1.5, size=shape), rng.normal(0.5, 1.0, size=shape), float(rng.choice([0.2, 0.5]))
@@ -123,12 +134,23 @@ def _channel_norm(x, axes=(1,), ddof=0, eps=1e-5):
     return (x - x.mean(axis=axes, keepdims=True)) / np.sqrt(x.var(axis=axes, keepdims=True, ddof=ddof) + eps)
 
 
+def _channel_norm_outside(x):
+    return (x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True, ddof=1) + 1e-5)
+
+
+def _channel_norm_reshaped(x):
+    batch, channels, height, width = x.shape
+    return _channel_norm(x.reshape(batch, height, width, channels), (3,)).reshape(x.shape)
+
+
 def _draw_images(rng):
-    """(batch, channels, height, width) of sizes that are all different, or the last three equal."""
+    """(batch, channels, height, width) of sizes that are all different, or the last three equal; one image so dark that eps counts."""
     sizes = [int(size) for size in rng.permutation([2, 3, 4, 5])]
     if rng.random() < 1 / 3:
         sizes[1:] = [sizes[1]] * 3
-    return (rng.normal(1.0, 2.0, size=sizes) * rng.uniform(0.5, 2.0, size=(sizes[0], 1, 1, 1)),)
+    scale = rng.uniform(0.5, 2.0, size=(sizes[0], 1, 1, 1))
+    scale[0] = 0.002
+    return (rng.normal(1.0, 2.0, size=sizes) * scale,)
 
 
 def _add_dropped(x, change, keep, rate):
@@ -254,6 +276,10 @@ EXERCISES = {
             "x moves its own divisor, too: the part of the gradient along the output is missing.": (
                 lambda x, g, e: g / _rms(x, e)
             ),
+            "You kept the mean and dropped the part along the output; in RMSNorm it is the mean that goes.": (
+                _rms_without_along
+            ),
+            "You divide the sum by the sum of n**2, which is D only where eps is 0; divide by D.": _rms_by_squares,
             "You sum over the features; the term along the output is a mean, 1/D times the sum.": _rms_summed,
             "The term along the output needs the normalized x in both places; both of yours are x itself.": _rms_with_x,
             "The term along the output needs the normalized x in both places; one of yours is x itself.": _rms_one_x,
@@ -317,7 +343,19 @@ EXERCISES = {
             "You normalize over the batch, as batch norm does; the channels are axis 1.": (
                 lambda x: _channel_norm(x, (0, 2, 3))
             ),
-            "x.var and x.std divide by D - 1 unless you ask for correction=0.": lambda x: _channel_norm(x, ddof=1),
+            "x.var divides by D - 1 unless you ask for correction=0.": lambda x: _channel_norm(x, ddof=1),
+            "x.std divides by D - 1, and eps is missing: it is added to the variance, before the root.": (
+                lambda x: _channel_norm(x, ddof=1, eps=0)
+            ),
+            "x.std divides by D - 1, and eps is added to the variance, before the root.": _channel_norm_outside,
+            "eps is missing: add 1e-5 to the variance.": lambda x: _channel_norm(x, eps=0),
+            "That is Keras' eps, 1e-3; PyTorch's default is 1e-5.": lambda x: _channel_norm(x, eps=1e-3),
+            "reshape moves no axis, it cuts the same numbers anew: bring the channels to the end with movedim.": (
+                _channel_norm_reshaped
+            ),
+            "Move the channels back with movedim; reshape moves no axis.": (
+                lambda x: np.moveaxis(_channel_norm(x), 1, -1).reshape(x.shape)
+            ),
             "The channels are still on the last axis: move them back.": lambda x: np.moveaxis(_channel_norm(x), 1, -1),
             "You divide by the variance; take its root.": (
                 lambda x: (x - x.mean(axis=1, keepdims=True)) / (x.var(axis=1, keepdims=True) + 1e-5)
@@ -325,7 +363,7 @@ EXERCISES = {
         },
         hints=[
             "F.layer_norm normalizes the last axes. Which axis are the channels?",
-            "Move the channels to the end, normalize, move them back: x.movedim(1, -1) and .movedim(-1, 1).",
+            "Move the channels to the end, normalize, move them back. movedim moves an axis.",
             "The second argument of F.layer_norm is a tuple, the sizes of the axes: here the number of channels.",
         ],
     ),
@@ -336,6 +374,12 @@ EXERCISES = {
         shape="that of x",
         praise="That is what ResidualConnection does in training.",
         trials=8,
+        errors={
+            "tf.bool": "keep holds booleans, which do not multiply numbers: see ops.where.",
+            "is a bool tensor": "keep holds booleans, which do not multiply numbers: see ops.where.",
+            "float tensor but": "The inputs are float64: cast to change.dtype.",
+            "is a float tensor": "The inputs are float64: cast to change.dtype.",
+        },
         mistakes={
             "You drop the sum; dropout acts on the change, before the addition.": (
                 lambda x, c, k, r: (x + c) * k / (1 - r)
