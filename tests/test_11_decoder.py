@@ -822,7 +822,7 @@ CONSTRUCTORS = [
     ({"dropout": None}, TypeError, "dropout(=| is )None.* expected"),
     ({"norm_first": "post"}, TypeError, "norm_first is 'post'; expected bool"),
     ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
-    ({"eps": -1.0}, ValueError, r"eps=-1.0: expected a rate in \[0, 1\)"),
+    ({"eps": -1.0}, ValueError, "eps=-1.0: expected a finite number of at least 0"),
 ]
 
 

@@ -847,7 +847,7 @@ def test_keras_and_the_others_say_what_is_wrong_with_parts(track):
         (lambda: module.BERTEmbedding(8, -1, 20, 10), ValueError, "dropout=-1: expected a rate"),
         (lambda: module.BERTEmbedding(8, 0.0, 20, 10, 0), ValueError, "num_segments=0: expected at least 1"),
         (lambda: module.MaskedLanguageHead(8, 0), ValueError, "vocab_size=0: expected at least 1"),
-        (lambda: module.MaskedLanguageHead(8, 20, 2.0), ValueError, "eps=2.0: expected"),
+        (lambda: module.MaskedLanguageHead(8, 20, -2.0), ValueError, "eps=-2.0: expected"),
         (lambda: module.Pooler(0), ValueError, "=0: expected at least 1"),
     ]:
         with pytest.raises(error, match=message):

@@ -13,6 +13,7 @@ from keras import ops
 from ..checks import check_callable, check_choice, check_features
 from ..checks import check_positive, check_rate
 from ..contracts import Any, Float, checked
+from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-3
 ACTIVATIONS = {
@@ -96,7 +97,7 @@ class LayerNorm(keras.layers.LayerNormalization):
     @checked
     def __init__(self, d_model: int, eps: float = 1e-5, **kwargs):
         check_positive(d_model=d_model)
-        check_rate(eps=eps)
+        check_number(0, eps=eps)
         super().__init__(epsilon=eps, **kwargs)
         self.d_model = d_model
 

@@ -16,6 +16,7 @@ from ..checks import check_callable, check_choice, check_features
 from ..checks import check_positive, check_rate, check_shape
 from ..contracts import Float, checked
 from .models import Dropout, Linear, Module, Parameter
+from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-3
 def relu(x: ndarray) -> ndarray:
@@ -127,7 +128,7 @@ class LayerNorm(Module):
     @checked
     def __init__(self, d_model: int, eps: float = 1e-5):
         check_positive(d_model=d_model)
-        check_rate(eps=eps)
+        check_number(0, eps=eps)
         self.eps = eps
         self.gamma = Parameter(np.ones(d_model))
         self.beta = Parameter(np.zeros(d_model))

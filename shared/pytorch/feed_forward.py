@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from ..checks import check_callable, check_choice, check_features
 from ..checks import check_positive, check_rate
 from ..contracts import Float, checked
+from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-3
 ACTIVATIONS = {
@@ -66,7 +67,7 @@ class LayerNorm(nn.LayerNorm):
     @checked
     def __init__(self, d_model: int, eps: float = 1e-5):
         check_positive(d_model=d_model)
-        check_rate(eps=eps)
+        check_number(0, eps=eps)
         super().__init__(d_model, eps=eps)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]):
