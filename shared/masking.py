@@ -10,7 +10,7 @@ import tokenizers
 
 from shared import grammar
 from shared.checks import check_positive, check_rate, check_tokens
-from shared.text import BERT_SPECIALS
+from shared.data.text import BERT_SPECIALS
 
 IGNORED = -100  # the target where nothing is to be predicted; cross_entropy ignores it
 MASKED, RANDOM = 0.8, 0.1  # of the chosen tokens: become [MASK], become any token; the others stay
@@ -102,7 +102,7 @@ def exact_predictions(
     be predicted tells that it was chosen.
 
     Args:
-        tokenizer: from `shared.text.train_tokenizer`, of kind "wordpiece", with a token for each word of the grammar.
+        tokenizer: from `shared.data.text.train_tokenizer`, of kind "wordpiece", with a token for each word of the grammar.
         inputs: (batch, length) token ids of sentences of the grammar as `mask_tokens` changed them: [CLS] ... [SEP], padded.
         targets: (batch, length) as `mask_tokens` gives them; only where they are not IGNORED counts, not their values.
         rate: the probability that a word was chosen, in (0, 1).

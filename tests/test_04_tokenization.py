@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 import shared.keras.tokenization as keras_track
 import shared.numpy.tokenization as numpy_track
 import shared.pytorch.tokenization as pytorch_track
-from shared import dna, grammar, text
+from shared import diagrams, dna, grammar, side_by_side, text, vocabularies
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 EVERY_TRACK = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)
@@ -61,7 +61,7 @@ def pairs() -> dict:
 def learned_by_library(texts: list[str], vocab_size: int):
     library = text.train_tokenizer(texts, "bpe", vocab_size)
     merges = json.loads(library.to_str())["model"]["merges"]
-    return library, [tuple(map(text.from_letters, pair)) for pair in merges]
+    return library, [tuple(map(vocabularies.from_letters, pair)) for pair in merges]
 
 
 def all_equal(values) -> bool:
@@ -157,7 +157,7 @@ def test_numpy_learns_and_encodes_as_the_library(texts, vocab_size):
     library, merges = learned_by_library(texts, vocab_size)
     assert ours.merges == merges and len(ours.vocabulary) == library.get_vocab_size() <= vocab_size
     for i, token in enumerate(ours.vocabulary[2:], 2):
-        assert text.to_letters(token) == library.id_to_token(i)
+        assert vocabularies.to_letters(token) == library.id_to_token(i)
     for each in (*HELD_OUT, *SEQUENCES[:10], *STRANGE):
         if each and not each.startswith(" ") and "<" not in each:  # there the library does something else; see Pitfalls
             assert ours.encode(each) == library.encode(each, add_special_tokens=False).ids
@@ -221,18 +221,51 @@ def test_half_a_character_is_the_replacement_character(track, pairs):
 
 
 @EVERY_TRACK
-def test_a_text_grows_as_its_ids_do_but_pieces_do_not_join(track, pairs):
-    """What the docstring of decode says: all ids so far, what is new, and no half characters."""
-    tokenizer = pairs[track.__name__.split(".")[1]]
-    assert "".join(tokenizer.decode([i]) for i in tokenizer.encode("the cat")) != "the cat"
-    for each in ("the cat sat", "naïve 漢字 😀 x", " two  spaces ", *HELD_OUT[:5]):
-        ids, written = tokenizer.encode(each), ""
-        for length in range(1, len(ids) + 1):
+def test_pieces_keep_their_spaces_and_join_to_the_text(track, words, letters, pairs):
+    name = track.__name__.split(".")[1]
+    tokenizer = pairs[name]
+    assert "".join(tokenizer.decode([i]) for i in tokenizer.encode("the cat")) != "the cat"  # what pieces are for
+    for each in (*STRANGE, *HELD_OUT[:5], "  two", "é漢"):
+        ids = tokenizer.encode(each)
+        pieces = list(tokenizer.decode_pieces(ids))
+        assert "".join(pieces) == tokenizer.decode(ids) == each and len(pieces) == len(ids)
+        for length in range(len(ids) + 1):  # what has been written so far never changes
             so_far = tokenizer.decode(ids[:length])
-            if not so_far.endswith("\ufffd"):
-                assert so_far.startswith(written)
-                written += so_far[len(written) :]
-        assert written == each
+            assert "".join(pieces[:length]) == (so_far.rstrip("\ufffd") if "\ufffd" not in each else so_far)
+    assert list(tokenizer.decode_pieces(tokenizer.encode("the the")))[1] == " the"
+    assert list(words[name].decode_pieces([0, *words[name].encode("the dragon ."), 0])) == [
+        *("", "the", " [UNK]", " .", ""),
+    ]
+    assert list(letters[name].decode_pieces([0, *letters[name].encode("GAT")])) == ["", "G", "A", "T"]
+
+
+def test_pieces_of_any_ids_join_to_what_decode_gives(pairs, rng):
+    """Bytes that are no text, special tokens between them, half a character at the end: also as they come from a model."""
+    for _ in range(300):
+        ids = rng.integers(0, 380, size=rng.integers(0, 9))
+        for tokenizer in pairs.values():
+            assert "".join(tokenizer.decode_pieces(int(i) for i in ids)) == tokenizer.decode(ids)
+    for tokenizer in pairs.values():
+        assert list(tokenizer.decode_pieces(tokenizer.encode("é")[:2])) == ["", "", "\ufffd"]
+        assert list(tokenizer.decode_pieces([1, *tokenizer.encode("the"), 0])) == ["", "the", ""]
+        assert list(tokenizer.decode_pieces([])) == []
+
+
+@EVERY_TRACK
+def test_pieces_come_before_the_next_id_is_asked_for(track, pairs):
+    tokenizer = pairs[track.__name__.split(".")[1]]
+    asked = []
+
+    def model():
+        for i in tokenizer.encode("the robot"):
+            asked.append(i)
+            yield i
+
+    pieces = tokenizer.decode_pieces(model())
+    assert (next(pieces), len(asked)) == ("the", 1)
+    assert (next(pieces), len(asked)) == (" robot", 2)
+    with pytest.raises(ValueError, match="token id 9999 is outside"):
+        list(tokenizer.decode_pieces(iter([2, 9999])))
 
 
 @EVERY_TRACK
@@ -279,24 +312,26 @@ def test_the_cut_is_that_of_gpt_2():
     @given(st.text(CHARACTERS))
     def check(words):
         cut = numpy_track.pre_tokenize(words)
-        assert cut == [text.from_letters(word) for word, _ in library.pre_tokenize_str(words)]
+        assert cut == [vocabularies.from_letters(word) for word, _ in library.pre_tokenize_str(words)]
         assert b"".join(cut).decode() == words
 
     check()
     for each in STRANGE:
-        assert numpy_track.pre_tokenize(each) == [text.from_letters(word) for word, _ in library.pre_tokenize_str(each)]
+        assert numpy_track.pre_tokenize(each) == [
+            vocabularies.from_letters(word) for word, _ in library.pre_tokenize_str(each)
+        ]
 
 
 def test_letters_of_the_bytes_are_those_of_the_library():
-    assert sorted(pre_tokenizers.ByteLevel.alphabet()) == list(text.BYTE_LETTERS.values())
-    assert sorted(text.BYTE_LETTERS) == list(range(256))
+    assert sorted(pre_tokenizers.ByteLevel.alphabet()) == list(vocabularies.BYTE_LETTERS.values())
+    assert sorted(vocabularies.BYTE_LETTERS) == list(range(256))
     every = bytes(range(256))
-    assert text.from_letters(text.to_letters(every)) == every
+    assert vocabularies.from_letters(vocabularies.to_letters(every)) == every
     for words in ("naïve 漢", " robot"):
         ((letters, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(words)
-        assert text.to_letters(words.encode()) == letters
+        assert vocabularies.to_letters(words.encode()) == letters
     with pytest.raises(ValueError, match="'漢' stands for no byte"):
-        text.from_letters("a漢")
+        vocabularies.from_letters("a漢")
 
 
 @EVERY_TRACK
@@ -443,23 +478,25 @@ SIMPLE = ["the robot ."]
     "arguments, error, message",
     [
         (("a b",), TypeError, "sentences='a b': expected a list of strings, got str"),
-        ((3,), TypeError, "sentences=3: expected a list of strings, got int"),
+        ((3,), TypeError, r"__init__: sentences is 3; expected Iterable"),
         ((["a", 3],), TypeError, r"sentences\[1\]=3: expected a string, got int"),
         ((["a", b"b"],), TypeError, r"sentences\[1\]=b'b': expected a string, got bytes"),
         (([],), ValueError, "sentences is empty"),
-        (([" \t", ""],), ValueError, "nothing but white space"),
-        ((["[PAD] [UNK]"],), ValueError, "then at least one word"),
+        (([" \t", ""],), ValueError, "sentences hold no word"),
+        (([""], "letter"), ValueError, "sentences hold no word"),
+        ((["[PAD] [UNK]"],), ValueError, "sentences hold no word"),
         (
             (["a \ud800"],),
             ValueError,
             r"sentences\[0\]='a \\ud800': expected text, got half a surrogate pair at place 2",
         ),
         ((["a\0"],), ValueError, r"vocabulary\[2\]='a\\x00': expected one word"),
-        ((SIMPLE, "letters"), ValueError, "unit='letters': expected one of 'word', 'letter'"),
-        ((SIMPLE, None), ValueError, "unit=None: expected one of"),
+        ((SIMPLE, "letters"), TypeError, r"unit is 'letters'; expected Literal\['word', 'letter'\]"),
+        ((SIMPLE, None), TypeError, r"unit is None; expected Literal"),
         ((SIMPLE, "word", 2), ValueError, "vocab_size=2: expected at least 3"),
-        ((SIMPLE, "word", 0), ValueError, "vocab_size=0: expected at least 1"),
-        ((SIMPLE, "word", 4.0), TypeError, "vocab_size=4.0: expected a whole number"),
+        ((SIMPLE, "word", 0), ValueError, "vocab_size=0: expected at least 3"),
+        ((SIMPLE, "word", 4.0), TypeError, "vocab_size is 4.0; expected int"),
+        ((SIMPLE, "word", True), TypeError, "vocab_size is True; expected int"),
     ],
 )
 def test_simple_tokenizer_refuses(track, arguments, error, message):
@@ -479,7 +516,7 @@ def test_simple_tokenizer_refuses(track, arguments, error, message):
         (["[PAD]", "[UNK]", "a b"], "word", ValueError, r"vocabulary\[2\]='a b': expected one word"),
         (["[PAD]", "[UNK]", ""], "word", ValueError, r"vocabulary\[2\]='': expected one word"),
         (["[PAD]", "[UNK]", "ab"], "letter", ValueError, r"vocabulary\[2\]='ab': expected one letter"),
-        (["[PAD]", "[UNK]", "a"], "line", ValueError, "unit='line'"),
+        (["[PAD]", "[UNK]", "a"], "line", TypeError, "unit is 'line'; expected Literal"),
     ],
 )
 def test_from_vocabulary_refuses(track, vocabulary, unit, error, message):
@@ -492,18 +529,18 @@ def test_from_vocabulary_refuses(track, vocabulary, unit, error, message):
 @pytest.mark.parametrize(
     "method, argument, error, message",
     [
-        ("encode", 3, TypeError, "text=3: expected text, got int"),
-        ("encode", None, TypeError, "text=None: expected text"),
-        ("encode", ["a"], TypeError, r"text=\['a'\]: expected text"),
-        ("encode", b"a", TypeError, "text=b'a': expected text, got bytes"),
+        ("encode", 3, TypeError, "encode: text is 3; expected str"),
+        ("encode", None, TypeError, "text is None; expected str"),
+        ("encode", ["a"], TypeError, "text is a list; expected str"),
+        ("encode", b"a", TypeError, "text is a bytes; expected str"),
         ("encode", "a\udfff", ValueError, "half a surrogate pair at place 1"),
         ("decode", [2, 9999], ValueError, "token id 9999 is outside the vocabulary of"),
         ("decode", [-1], ValueError, "token id -1 is outside the vocabulary of"),
         ("decode", [2.0], TypeError, r"ids\[0\]=2.0: expected a whole number, got float"),
         ("decode", [True], TypeError, r"ids\[0\]=True: expected a whole number, got bool"),
         ("decode", ["the"], TypeError, r"ids\[0\]='the': expected a whole number"),
-        ("decode", "2 3", TypeError, "ids='2 3': expected a list of token ids, got str"),
-        ("decode", 2, TypeError, "ids=2: expected a list of token ids, got int"),
+        ("decode", "2 3", TypeError, "ids='2 3': expected token ids, got str"),
+        ("decode", 2, TypeError, "ids=2: expected token ids, got int"),
         ("decode", np.array([2.0]), TypeError, "ids have dtype float64: expected whole numbers"),
         ("decode", np.array([[2, 3]]), ValueError, r"ids have shape \(1, 2\): expected \(length,\)"),
         ("decode", np.array([9999]), ValueError, "token id 9999 is outside"),
@@ -521,12 +558,13 @@ def test_encode_and_decode_refuse(track, words, pairs, kind, method, argument, e
     [
         (("a b", 300), TypeError, "sentences='a b': expected a list"),
         (([], 300), ValueError, "sentences is empty"),
+        ((3, 300), TypeError, "train_bpe: sentences is 3; expected Iterable"),
         ((["a", None], 300), TypeError, r"sentences\[1\]=None"),
         ((["\ud800"], 300), ValueError, "half a surrogate pair"),
-        ((["a"], 257), ValueError, "vocab_size=257: expected at least 258, for <pad>, <end> and the 256 bytes"),
-        ((["a"], 0), ValueError, "vocab_size=0: expected at least 1"),
-        ((["a"], 300.0), TypeError, "vocab_size=300.0: expected a whole number"),
-        ((["a"], None), TypeError, "vocab_size=None: expected a whole number"),
+        ((["a"], 257), ValueError, "vocab_size=257: expected at least 258, with every byte"),
+        ((["a"], 0), ValueError, "vocab_size=0: expected at least 258"),
+        ((["a"], 300.0), TypeError, "vocab_size is 300.0; expected int"),
+        ((["a"], None), TypeError, "vocab_size is None; expected int"),
     ],
 )
 def test_train_bpe_refuses(track, arguments, error, message):
@@ -561,8 +599,8 @@ def test_byte_pair_tokenizer_refuses(track, merges, error, message):
         (([],), ValueError, "texts is empty"),
         ((["a", 3],), TypeError, r"texts\[1\]=3: expected a string"),
         ((["a"], 0), ValueError, "max_length=0: expected at least 1"),
-        ((["a"], 2.0), TypeError, "max_length=2.0: expected a whole number"),
-        ((["a"], True), TypeError, "max_length=True: expected a whole number"),
+        ((["a"], 2.0), TypeError, "max_length is 2.0; expected int"),
+        ((["a"], True), TypeError, "max_length is True; expected int"),
     ],
 )
 def test_tokenize_and_pad_refuses(track, words, arguments, error, message):
@@ -587,8 +625,8 @@ def test_tokenize_and_pad_refuses_other_tokenizers(track):
     "rows, error, message",
     [
         ([], ValueError, "rows is empty"),
-        ([[1, 2]], TypeError, r"rows\[0\] is a list: expected an array"),
-        ([torch.tensor([1]), torch.tensor(1)], ValueError, r"rows\[1\] has shape \(\)"),
+        ([[1, 2]], TypeError, r"rows\[0\] must be a tensor with one axis"),
+        ([torch.tensor([1]), torch.tensor(1)], TypeError, r"rows\[1\] must be a tensor with one axis"),
     ],
 )
 def test_pytorch_pad_batch_refuses(rows, error, message):
@@ -597,7 +635,7 @@ def test_pytorch_pad_batch_refuses(rows, error, message):
 
 
 def test_pre_tokenize_refuses():
-    with pytest.raises(TypeError, match="text=3: expected text"):
+    with pytest.raises(TypeError, match="pre_tokenize: text is 3; expected str"):
         numpy_track.pre_tokenize(3)
     with pytest.raises(ValueError, match="half a surrogate pair"):
         numpy_track.pre_tokenize("\ud800")
@@ -608,3 +646,123 @@ def test_no_order_of_the_sentences_matters():
     for track in TRACKS.values():
         assert track.SimpleTokenizer(shuffled).vocabulary == track.SimpleTokenizer(SENTENCES).vocabulary
         assert track.train_bpe(shuffled, 330).merges == track.train_bpe(SENTENCES, 330).merges
+
+
+# Files
+
+
+@EVERY_TRACK
+def test_saved_in_one_track_and_loaded_in_every(track, words, letters, pairs, tmp_path):
+    name = track.__name__.split(".")[1]
+    for kind, tokenizers in (("words", words), ("letters", letters), ("pairs", pairs)):
+        tokenizers[name].save(tmp_path / kind)
+        tokenizers["numpy"].save(tmp_path / f"{kind} of numpy")
+        assert (tmp_path / kind).read_bytes() == (tmp_path / f"{kind} of numpy").read_bytes()
+        for other in TRACKS.values():
+            one = getattr(other, type(tokenizers[name]).__name__).load(str(tmp_path / kind))
+            assert one.vocabulary == tokenizers[name].vocabulary
+            for each in (*STRANGE, *HELD_OUT[:3], *SEQUENCES[:3]):
+                assert one.encode(each) == tokenizers[name].encode(each)
+
+
+@EVERY_TRACK
+def test_a_file_is_written_whole_or_not_at_all(track, pairs, tmp_path, monkeypatch):
+    name = track.__name__.split(".")[1]
+    file = tmp_path / "pairs.json"
+    pairs[name].save(file)
+    before = file.read_bytes()
+
+    def fails(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(vocabularies.os, "replace", fails)
+    with pytest.raises(OSError, match="the disk is full"):
+        track.BytePairTokenizer([]).save(file)
+    assert file.read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["pairs.json"]
+    with pytest.raises(FileNotFoundError):
+        pairs[name].save(tmp_path / "no folder" / "pairs.json")
+
+
+FORMAT = json.dumps(vocabularies.FORMAT)
+WORDS = f'{{"format": {FORMAT}, "unit": "word", "vocabulary": ["[PAD]", "[UNK]", "a"]}}'
+MERGES = f'{{"format": {FORMAT}, "merges": [["a", "b"], ["ab", "c"]]}}'
+
+
+@EVERY_TRACK
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "expected JSON; it ends or breaks at character 0"),
+        (b"\xff\xfe", "expected JSON in UTF-8; byte 0 is not"),
+        (WORDS[:-1].encode(), "expected JSON; it ends or breaks at character"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[]", "expected a tokenizer of this course"),
+        (b"{}", "expected a tokenizer of this course"),
+        (b'{"version": "1.0", "model": {}}', "expected a tokenizer of this course"),
+        (MERGES.encode(), "expected words, that is unit, vocabulary; the file holds merges"),
+        (WORDS.replace('"unit": "word", ', "").encode(), "expected words, .* the file holds vocabulary"),
+        (WORDS.replace('"word"', '"line"').encode(), "unit='line': expected 'word' or 'letter'"),
+        (WORDS.replace('"word"', "[1]").encode(), r"unit=\[1\]: expected"),
+        (WORDS.replace('"a"', "7").encode(), "vocabulary: expected a list of strings"),
+        (WORDS.replace('["[PAD]", "[UNK]", "a"]', '"abc"').encode(), "vocabulary: expected a list of strings"),
+        (WORDS.replace('"a"', '"a b"').encode(), r"vocabulary\[2\]='a b': expected one word"),
+        (WORDS.replace('"a"', '"a", "a"').encode(), "vocabulary holds 'a' twice"),
+        (WORDS.replace('"a"', '"a\\ud800"').encode(), "half a surrogate pair"),
+        (WORDS.replace('"[PAD]", ', "").encode(), "vocabulary begins with"),
+    ],
+)
+def test_a_bad_file_of_words_says_what_is_wrong(track, content, message, tmp_path):
+    (tmp_path / "bad.json").write_bytes(content)
+    with pytest.raises(ValueError, match=f"bad.json: .*{message}"):
+        track.SimpleTokenizer.load(tmp_path / "bad.json")
+
+
+@EVERY_TRACK
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (WORDS, "expected byte pairs, that is merges; the file holds unit, vocabulary"),
+        (MERGES[:-3], "it ends or breaks at character"),
+        (MERGES.replace('[["a", "b"], ["ab", "c"]]', "7"), "merges: expected a list of pairs"),
+        (MERGES.replace('["a", "b"]', '["a"]'), r"merges\[0\]=\['a'\]: expected two strings"),
+        (MERGES.replace('["a", "b"]', '["a", 1]'), r"merges\[0\]=\['a', 1\]: expected two strings"),
+        (MERGES.replace('"c"', '"漢"'), "'漢' stands for no byte"),
+        (MERGES.replace('"b"', '"bc"'), r"merges\[0\]=.*b'bc' is no token yet"),
+        (MERGES.replace('["ab", "c"]', '["a", "b"]'), r"merges\[1\]=.*expected each pair once"),
+        (MERGES.replace('{"format"', '{"more": 1, "format"'), "the file holds merges, more"),
+    ],
+)
+def test_a_bad_file_of_merges_says_what_is_wrong(track, content, message, tmp_path):
+    (tmp_path / "bad.json").write_bytes(content.encode())
+    with pytest.raises(ValueError, match=f"bad.json: .*{message}"):
+        track.BytePairTokenizer.load(tmp_path / "bad.json")
+
+
+@EVERY_TRACK
+def test_a_missing_file_is_no_value_error(track, tmp_path):
+    for kind in (track.SimpleTokenizer, track.BytePairTokenizer):
+        with pytest.raises(FileNotFoundError):
+            kind.load(tmp_path / "nothing.json")
+
+
+# What is drawn
+
+
+def test_the_ids_of_the_diagram_are_those_of_the_tokenizer():
+    merges = numpy_track.train_bpe(grammar.sample(2000, seed=0), 600).merges[:60]
+    tokenizer, texts = numpy_track.BytePairTokenizer(merges), ["the robot walked", "a robot"]
+    source = diagrams.tokenization_pipeline().source
+    for each in texts:
+        ids = tokenizer.encode(each)
+        tokens = [tokenizer.vocabulary[i].decode() for i in ids]
+        assert f"'{each}'" in source and ", ".join(map(repr, tokens)) in source and ", ".join(map(str, ids)) in source
+    rows = numpy_track.tokenize_and_pad(tokenizer, texts).tolist()
+    assert "".join("\n" + " ".join(map(str, row)) for row in rows) in source
+
+
+def test_methods_have_the_same_steps():
+    for name in ("SimpleTokenizer.encode", "BytePairTokenizer.encode"):
+        found = [side_by_side.read_steps(track, "tokenization", name) for track in side_by_side.TRACKS]
+        assert all_equal([word for words, _ in steps for word in words] for steps in found)
+    with pytest.raises(ValueError, match="has no such function, and no such class to call"):
+        side_by_side.read_steps("numpy", "tokenization", "SimpleTokenizer")

@@ -44,6 +44,12 @@ CALLS = {
         x_label="pass",
     ),
     "lines": lambda: plots.lines([64, 128, 256], {"a": [1, 2, 4], "b": [3, 5, 9.5]}, "length (tokens)", "time (ms)"),
+    "merges": lambda: plots.merges(
+        {"letters": ["low", "lower"], "l + o": [["lo", "w"], ["lo", "w", "e", "r"]]}, [2, 1]
+    ),
+    "sizes": lambda: plots.sizes(
+        [258, 512, 1024], {"a": [1.0, 2, 3], "b": [1.5, 1.75, 2.5]}, "size (tokens)", "bytes", ("c", 1)
+    ),
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
@@ -56,6 +62,9 @@ CALLS = {
     "similarities": lambda: plots.similarities({"before": np.eye(3) + 1, "after": np.eye(3)[[0, 0, 1]]}, "aab"),
 }
 DESCRIBED = {  # what a plot says of itself
+    "merges": "Words as tokens. letters: 2 times l|o|w, 1 times l|o|w|e|r; l + o: 2 times lo|w, 1 times lo|w|e|r.",
+    "sizes": "Lines of bytes against size (tokens): a from 1.00 at 258 to 3.00 at 1024; b from 1.50 at 258 to 2.50 at 1024; "
+    "a dashed line, c, is at 1.00.",
     "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
     "line_panels": "Curves of y against x. left, a: from 1 to 4; left, b: from 3 to 3, lowest 1 at 1.",
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
@@ -140,6 +149,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("heatmap", "feature", "position (token)"),
     ("bars", "pass", "time (ms)"),
     ("lines", "length (tokens)", "time (ms)"),
+    ("sizes", "size (tokens)", "bytes"),
     ("word_vectors", "nature", "money"),
     ("predictions", "size", "price"),
     ("tiles", "column (patches)", "row (patches)"),

@@ -679,17 +679,20 @@ def dna_pipeline() -> Diagram:
 
 
 def tokenization_pipeline() -> Diagram:
-    """Draw the way of two texts to a padded batch of ids."""
+    """Draw the way of two texts to a padded batch of ids; the tokens and ids are those of the first 60 merges learned from the course's grammar."""
     return _draw(
-        "The tokenization pipeline: texts are normalised, cut into words, split into tokens by learned merges, looked up in a learned vocabulary as ids, "
+        "The tokenization pipeline: texts are normalized, cut into words, split into tokens by learned merges, looked up in a learned vocabulary as ids, "
         "and padded at the end with 0 to one array (batch, length).",
         {
             "text": ("data", "texts\n'the robot walked', 'a robot'"),
-            "normalise": ("operation", "normalise\n(here nothing; BERT: lower case)"),
-            "pre_tokenise": ("operation", "pre-tokenise: cut into words\n' the', ' robot', ' walked'"),
-            "merge": ("parameters", "merge: learned pairs\n' the', ' robot', ' walk', 'ed'"),
-            "ids": ("parameters", "ids: learned vocabulary\n7, 12, 30, 9"),
-            "batch": ("output", "padded batch (batch, length)\n7 12 30 9\n5 12 0 0"),
+            "normalise": ("operation", "normalize\n(here nothing; BERT: lower case)"),
+            "pre_tokenise": (
+                "operation",
+                "pre-tokenize: cut into words\n' the', ' robot', ' walked'\n' a', ' robot'",
+            ),
+            "merge": ("parameters", "merge: learned pairs\n' the', ' robot', ' walk', 'ed'\n' a', ' robot'"),
+            "ids": ("parameters", "look up: learned vocabulary\n261, 270, 315, 276\n260, 270"),
+            "batch": ("output", "padded batch (batch, length)\n261 270 315 276\n260 270 0 0"),
         },
         ["text -> normalise -> pre_tokenise -> merge -> ids -> batch"],
     )

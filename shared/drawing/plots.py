@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from shared.checks import check_positive
 
@@ -494,6 +495,47 @@ def line_panels(
 
 
 @_styled
+def merges(stages: Mapping[str, Sequence[Sequence[str]]], counts: Sequence[int]) -> Picture:
+    """Draw the same words after each merge, a box for each token; what the merge of a row made is filled.
+
+    Args:
+        stages: what was done: the tokens of each word after it.
+        counts: how often each word occurs.
+    """
+    _not_empty("stages", stages)
+    for stage, words in stages.items():
+        if len(words) != len(counts):
+            raise ValueError(f"stages[{stage!r}] has {len(words)} words: expected {len(counts)}, one for each count")
+    letter, gap = 0.16, 0.1  # inches
+    letters = [max(sum(map(len, words[i])) for words in stages.values()) for i in range(len(counts))]
+    starts = np.cumsum([1.9, *(letter * n + 3 * gap + 0.55 for n in letters)])
+    figure = Figure(figsize=(float(starts[-1]), 0.42 * len(stages) + 0.1), layout="none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set(xlim=(0, starts[-1]), ylim=(0.42 * len(stages), -0.1))
+    known, told = {token for word in next(iter(stages.values())) for token in word}, []
+    for row, (stage, words) in enumerate(stages.items()):
+        y = 0.42 * row + 0.15
+        axes.text(0.05, y, stage, va="center", fontsize=10)
+        for start, count, word in zip(starts, counts, words):
+            axes.text(start, y, f"{count} ×", va="center", fontsize=10, color="#57606a")
+            x = start + 0.38
+            for token in word:
+                fill = "#fde3b5" if token not in known else "white"
+                width = letter * len(token)
+                axes.add_patch(
+                    Rectangle((x, y - 0.14), width - 0.03, 0.28, facecolor=fill, edgecolor="#7c838c", linewidth=1)
+                )
+                axes.text(
+                    x + width / 2 - 0.015, y + 0.01, token, ha="center", va="center", family="monospace", fontsize=11
+                )
+                x += width
+        known |= {token for word in words for token in word}
+        told.append(f"{stage}: " + ", ".join(f"{n} times {'|'.join(word)}" for n, word in zip(counts, words)))
+    return show(figure, f"Words as tokens. {'; '.join(told)}.")
+
+
+@_styled
 def heatmap(
     matrix: np.ndarray,
     x_label: str,
@@ -714,6 +756,50 @@ def lines(
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.legend(frameon=False)
     return show(figure, f"Lines of {y_label} against {x_label} on logarithmic axes, for {', '.join(values)}.")
+
+
+@_styled
+def sizes(
+    x: Sequence[float],
+    values: Mapping[str, Sequence[float]],
+    x_label: str,
+    y_label: str,
+    floor: tuple[str, float] | None = None,
+) -> Picture:
+    """Draw marked lines of numbers from 0 up, against sizes on a logarithmic axis; each end with its number.
+
+    Args:
+        x: sizes above 0, such as those of vocabularies.
+        values: name: a number for each size.
+        x_label, y_label: what is on the axes, with its unit.
+        floor: the name and the height of a bound, drawn as a dashed line.
+    """
+    _not_empty("values", values)
+    x = _numbers("x", x, 1)
+    figure = Figure(figsize=(6.4, 3.4))
+    axes = figure.subplots()
+    told = []
+    for (name, given), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
+        given = _numbers(f"values[{name!r}]", given, 1)
+        if len(given) != len(x):
+            raise ValueError(f"values[{name!r}] has {len(given)} numbers: expected {len(x)}, one for each size")
+        axes.semilogx(x, given, marker=marker, color=colour, label=name)
+        told.append(f"{name} from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}")
+    for end in (0, -1):
+        ends = sorted(given[end] for given in values.values())
+        for value, above in {ends[-1]: True, ends[0]: len(ends) == 1}.items():
+            axes.annotate(
+                f"{value:.2f}", (x[end], value), (0, 8 if above else -14), textcoords="offset points", ha="center"
+            )
+    if floor is not None:
+        axes.axhline(floor[1], color=INK, linestyle="--", linewidth=1, label=floor[0])
+    axes.set_xticks(x, [f"{each:g}" for each in x])
+    axes.minorticks_off()
+    axes.margins(x=0.08)
+    axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, None))
+    axes.legend(frameon=False)
+    bound = "" if floor is None else f"; a dashed line, {floor[0]}, is at {floor[1]:.2f}"
+    return show(figure, f"Lines of {y_label} against {x_label}: {'; '.join(told)}{bound}.")
 
 
 @_styled

@@ -37,7 +37,13 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 *("add", "subtract", "multiply", "divide", "power", "exp", "log", "tanh", "relu", "maximum", "matmul"),
                 *("reduce_sum", "reduce_max", "reduce_mean", "reshape", "transpose", "select"),
             ],
-            "tokenization": ["pre_tokenize"],  # the libraries cut by themselves
+            "tokenization": [
+                "count_pairs",
+                "join_pair",
+                "pre_tokenize",
+                "word_pieces",
+                "byte_pieces",
+            ],  # what libraries do inside
             "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
             "einops": [
                 *(
@@ -191,7 +197,7 @@ def _colored(code: str) -> str:
 
 
 def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str]]:
-    """The numbered steps of an exported function, or of the call of a class: pairs of (the words of one or more steps, their code).
+    """The numbered steps of an exported function, of the call of a class, or of a Class.method: pairs of (the words of one or more steps, their code).
 
     The code of a step ends at the next step comment or at an empty line: what follows that is bookkeeping.
     Several step comments directly above one another belong to the one call below them. Where this call is a function of the same
@@ -200,11 +206,13 @@ def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str
     Raises:
         ValueError: if the module has no such name, or the function no numbered steps, or their numbers are not 1, 2, 3, ...
     """
-    found = getattr(module(track, chapter), name, None)
-    if found is None:
-        raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such name")
+    found = module(track, chapter)
+    for part in name.split("."):
+        found = getattr(found, part, None)
     if inspect.isclass(found):
-        found = found.call if track == "keras" else found.forward
+        found = getattr(found, "call" if track == "keras" else "forward", None)
+    if found is None:
+        raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
     numbers, groups, ended = [], [], False
     for line in inspect.getsource(inspect.unwrap(found)).splitlines():
         step = _STEP.match(line)
@@ -247,7 +255,7 @@ def _opened(track: str, chapter: str, words: list[str], code: str) -> list[tuple
 
 
 def steps(chapter: str, name: str) -> HTML:
-    """Show the steps of a function, or of the call of a class: a row for each step, a column for each track.
+    """Show the steps of a function, of the call of a class, or of a Class.method: a row for each step, a column for each track.
 
     A cell spans the steps that one call does.
 

@@ -5,9 +5,10 @@ __all__ = ['PATTERNS', 'SPLITS', 'SimpleTokenizer', 'BytePairTokenizer', 'train_
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #title-3
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import keras
@@ -15,150 +16,179 @@ import numpy as np
 from keras.layers import TextVectorization
 from tokenizers import ByteLevelBPETokenizer
 
-from ..checks import check_ids, check_texts, check_unicode
-from shared.text import (
-    GPT_SPECIALS,
-    PAD_ID,
-    WORD_SPECIALS,
-    byte_pair_vocabulary,
-    check_byte_pair_size,
-    check_merges,
+from ..checks import check_texts, check_unicode
+from ..contracts import checked
+from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
+from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
+from ..data.vocabularies import from_letters, to_letters
+from shared.data.vocabularies import (
+    check_encodes,
+    check_learned,
+    check_rows,
     check_vocabulary,
-    check_word_training,
-    encode_texts,
-    from_letters,
-    to_letters,
 )
+from ..data.vocabularies import read_merges, read_words, write_merges, write_words
+from ..numpy.tokenization import BETWEEN, byte_pieces, word_pieces
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-3
 PATTERNS = {"word": re.compile(r"[^ \t\n\r\f\v]+"), "letter": re.compile(r"[\s\S]")}
-SPLITS = {"word": "whitespace", "letter": "character"}  # what TextVectorization calls the same
+SPLITS = {"word": "whitespace", "letter": "character"}  # TextVectorization's names
 
-# %% ../../notebooks/04_tokenization/keras.ipynb #implementation-4
+
 def _by_frequency(sentences: list[str], unit: str) -> list[str]:
-    """The words, or letters, of all sentences: the most frequent first, equally frequent ones in alphabetical order."""
-    counts = Counter(word for sentence in sentences for word in PATTERNS[unit].findall(sentence))
-    return sorted(counts.keys() - set(WORD_SPECIALS), key=lambda word: (-counts[word], word))
+    """The units of all sentences: by frequency, equal ones in alphabetical order."""
+    find = PATTERNS[unit].findall
+    counts = Counter(word for sentence in sentences for word in find(sentence))
+    found = counts.keys() - set(WORD_SPECIALS)
+    return sorted(found, key=lambda word: (-counts[word], word))
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-6
 class SimpleTokenizer:
-    """Words, or letters, as ids. `vocabulary` lists the tokens by id: [PAD] 0 and [UNK] 1, then what was learned.
+    """Words, or letters, as ids: 0 for padding, 1 for the unknown, then what was learned.
 
-    Args:
-        sentences: strings to learn from. The most frequent words come first, equally frequent ones in alphabetical order.
-        unit: "word", what stands between white space, or "letter", such as a nucleotide.
-        vocab_size: keep no more tokens than this, padding and unknown included; None keeps all.
-
-    Raises:
-        TypeError, ValueError: if sentences is no list of strings or holds no word, unit is another, or vocab_size is below 3.
-
-    Source: Jurafsky & Martin, "Speech and Language Processing", chapter 2 (words, unknown words).
+    `layer` is the TextVectorization that looks them up.
     """
 
-    def __init__(self, sentences: Iterable[str], unit: str = "word", vocab_size: int | None = None):
-        sentences = check_word_training(sentences, unit, vocab_size)
-        self._set([*WORD_SPECIALS, *_by_frequency(sentences, unit)][:vocab_size], unit)
+    @checked
+    def __init__(
+        self, sentences: Iterable, unit: Unit = "word", vocab_size: int | None = None
+    ):
+        learned = _by_frequency(check_texts(sentences=sentences), unit)
+        check_learned(learned, vocab_size)
+        self._set([*WORD_SPECIALS, *learned][:vocab_size], unit)
 
     @classmethod
-    def from_vocabulary(cls, vocabulary: Iterable[str], unit: str = "word") -> "SimpleTokenizer":
+    @checked
+    def from_vocabulary(cls, vocabulary: Iterable, unit: Unit = "word"):
         """The tokenizer that has this vocabulary, in this order."""
         tokenizer = cls.__new__(cls)
-        tokenizer._set(vocabulary, unit)
+        tokenizer._set(check_texts(vocabulary=vocabulary), unit)
         return tokenizer
 
-    def _set(self, vocabulary: Iterable[str], unit: str) -> None:
+    def _set(self, vocabulary: list[str], unit: str) -> None:
         self.vocabulary, self.unit = check_vocabulary(vocabulary, unit), unit
-        words = self.vocabulary[len(WORD_SPECIALS) :]
-        self.layer = TextVectorization(standardize=None, split=SPLITS[unit], vocabulary=words)
+        self.layer = TextVectorization(
+            standardize=None,
+            split=SPLITS[unit],
+            vocabulary=self.vocabulary[len(WORD_SPECIALS) :],
+        )
 
+    @checked
     def encode(self, text: str) -> list[int]:
-        """The id of each word of a text, 1 for a word that is not in the vocabulary."""
+        """The id of each word of a text, 1 for an unknown one."""
         check_unicode(text=text)
-        return keras.ops.convert_to_numpy(self.layer([text]))[0].tolist()
+
+        # 1 cut the text into words
+        # 2 look up the id of each
+        ids = self.layer([text])
+        return keras.ops.convert_to_numpy(ids)[0].tolist()
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without padding; words with single spaces between them."""
-        ids = check_ids(ids, len(self.vocabulary))
-        return {"word": " ", "letter": ""}[self.unit].join(self.vocabulary[i] for i in ids if i != PAD_ID)
+        """The text of ids, without padding; words with single spaces between them."""
+        return "".join(self.decode_pieces(ids))
+
+    def decode_pieces(self, ids: Any) -> Iterator[str]:
+        """What each id adds to the text, as it comes; joined, that is decode(ids)."""
+        known = check_ids(ids, len(self.vocabulary))
+        return word_pieces(self.vocabulary, known, BETWEEN[self.unit])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the vocabulary to a JSON file, whole or not at all."""
+        write_words(path, self.vocabulary, self.unit)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike):
+        """The tokenizer that any track saved; a bad file is a ValueError."""
+        return cls.from_vocabulary(*read_words(path))
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-8
 class BytePairTokenizer:
-    """Tokens of bytes, joined by merges. `vocabulary` lists them by id: <pad>, <end>, the 256 bytes, what the merges made.
+    """Tokens of bytes, joined by merges, in the order in which they were learned.
 
-    Args:
-        merges: pairs of byte strings, in the order in which they were learned; each joins bytes or earlier merges.
-
-    Raises:
-        TypeError, ValueError: if merges is no list of pairs of bytes, a part is no token by then, or a pair comes twice.
-
-    Source: Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019, section 2.2.
+    `tokenizer` is the library's own object.
+    Source: Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019.
     """
 
     def __init__(self, merges: Iterable[tuple[bytes, bytes]]):
         self.merges = check_merges(merges)
         self.vocabulary = byte_pair_vocabulary(self.merges)
-        ids = {to_letters(token): i for i, token in enumerate(self.vocabulary) if i >= len(GPT_SPECIALS)}
+        letters = [to_letters(token) for token in self.vocabulary]
+        ids = {token: i for i, token in enumerate(letters) if i >= len(GPT_SPECIALS)}
         pairs = [(to_letters(left), to_letters(right)) for left, right in self.merges]
         self.tokenizer = ByteLevelBPETokenizer(ids, pairs)
 
+    @checked
     def encode(self, text: str) -> list[int]:
-        """The ids of a text's tokens. A space is put before the first word, too, so a word has the same ids everywhere."""
+        """The ids of a text's tokens; a space is put before the first word."""
         check_unicode(text=text)
+
+        # 1 cut the text into words, a space before the first
+        # 2 join pairs in each word, in the order they were learned
+        # 3 look up the id of each token
         return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character.
+        """The text of ids; U+FFFD stands for bytes that are no whole character."""
+        known = list(check_ids(ids, len(self.vocabulary)))
+        return self.tokenizer.decode(known).removeprefix(" ")
 
-        A space at the very beginning is left out, so pieces decoded one by one do not join: " cat" alone is "cat".
-        For a text that grows, decode all ids so far and take what is new; where it ends in U+FFFD, wait for more ids.
-        """
-        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
+    def decode_pieces(self, ids: Any) -> Iterator[str]:
+        """What each id adds to the text, as it comes; joined, that is decode(ids)."""
+        return byte_pieces(self.vocabulary, check_ids(ids, len(self.vocabulary)))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the merges to a JSON file, whole or not at all."""
+        write_merges(path, self.merges)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike):
+        """The tokenizer that any track saved; a bad file is a ValueError."""
+        return cls(read_merges(path))
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-10
-def train_bpe(sentences: Iterable[str], vocab_size: int) -> BytePairTokenizer:
-    """Learn merges from sentences: the most frequent pair of neighbouring tokens becomes a token, again and again.
+@checked
+def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
+    """Learn merges from sentences until the vocabulary has vocab_size tokens.
 
-    Args:
-        sentences: strings to learn from.
-        vocab_size: tokens to stop at, 258 without any merge; fewer are learned when every word is one token before.
-
-    Returns:
-        The tokenizer, with its `merges` and its `vocabulary`.
-
-    Raises:
-        TypeError: if sentences is no list of strings, or vocab_size no whole number.
-        ValueError: if there is no sentence, one holds half of a surrogate pair, or vocab_size is below 258.
-
-    Source: Sennrich et al. 2016, section 3.2, algorithm 1.
+    258 is a vocabulary without merges. Training ends early if every word is one token.
     """
     sentences = check_texts(sentences=sentences)
-    check_byte_pair_size(vocab_size)
-    library = ByteLevelBPETokenizer()
-    library.train_from_iterator(
-        [f" {sentence}" if sentence else "" for sentence in sentences],
-        vocab_size=vocab_size,
-        min_frequency=1,
-        special_tokens=list(GPT_SPECIALS),
-        show_progress=False,
-    )
-    merges = json.loads(library.to_str())["model"]["merges"]
-    return BytePairTokenizer([(from_letters(left), from_letters(right)) for left, right in merges])
+    if vocab_size < len(byte_pair_vocabulary([])):
+        raise ValueError(
+            f"vocab_size={vocab_size}: expected at least 258, with every byte"
+        )
+    settings = {"min_frequency": 1, "show_progress": False}
+    settings |= {"vocab_size": vocab_size, "special_tokens": list(GPT_SPECIALS)}
+    learner = ByteLevelBPETokenizer()
+    texts = [f" {each}" for each in sentences if each]
+
+    # 1 cut the sentences into words, and count each
+    # 2 write each word in bytes
+    # 3 join the most frequent pair, until the size is reached
+    learner.train_from_iterator(texts, **settings)
+    # 4 keep the merges in the order they were learned
+    learned = json.loads(learner.to_str())["model"]["merges"]
+    merges = [tuple(map(from_letters, p)) for p in learned]
+    return BytePairTokenizer(merges)
 
 # %% ../../notebooks/04_tokenization/keras.ipynb #implementation-12
-def tokenize_and_pad(tokenizer: Any, texts: Iterable[str], max_length: int | None = None) -> np.ndarray:
-    """Turn texts into an array of ids, a row for each, padded at the end with 0.
+@checked
+def tokenize_and_pad(
+    tokenizer: Any, texts: Iterable, max_length: int | None = None
+) -> np.ndarray:
+    """Turn texts into an array (batch, length) of ids, int64, padded at the end with 0.
 
-    Args:
-        tokenizer: a `SimpleTokenizer` or `BytePairTokenizer`, or another with encode(text) -> list of ids.
-        texts: strings.
-        max_length: width of the array; None for the longest text's number of tokens.
-
-    Returns:
-        (batch, length) int64, as `fit` and `predict` take it.
-
-    Raises:
-        TypeError: if tokenizer has no such encode, texts is no list of strings, or max_length is no whole number.
-        ValueError: if there is no text, or one has more than max_length tokens.
+    Any tokenizer will do whose encode(text) returns a list of ids. The array is as wide
+    as the longest text, or max_length; a longer text is a ValueError.
     """
-    rows = encode_texts(tokenizer, texts, max_length)
-    return keras.utils.pad_sequences(rows, maxlen=max_length, dtype="int64", padding="post", value=PAD_ID)
+    texts = check_texts(texts=texts)
+    check_encodes(tokenizer)
+
+    # 1 encode each text
+    rows = [tokenizer.encode(text) for text in texts]
+    # 2 refuse a text that is too long
+    length = check_rows(rows, tokenizer, max_length)
+    # 3 pad at the end to one array
+    pad = keras.utils.pad_sequences
+    at_the_end = {"padding": "post", "value": PAD_ID}
+    return pad(rows, maxlen=length, dtype="int64", **at_the_end)

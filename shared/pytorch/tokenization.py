@@ -5,7 +5,8 @@ __all__ = ['SimpleTokenizer', 'BytePairTokenizer', 'train_bpe', 'pad_batch', 'Te
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #title-3
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -13,195 +14,225 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from ..checks import check_axes, check_ids, check_texts, check_unicode
-from shared.text import (
-    GPT_SPECIALS,
-    PAD_ID,
-    WORD_SPECIALS,
-    byte_pair_vocabulary,
-    check_byte_pair_size,
-    check_merges,
+from ..checks import check_texts, check_unicode
+from ..contracts import Integer, checked
+from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
+from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
+from ..data.vocabularies import from_letters, to_letters
+from shared.data.vocabularies import (
+    check_encodes,
+    check_learned,
+    check_rows,
     check_vocabulary,
-    check_word_training,
-    encode_texts,
-    from_letters,
-    to_letters,
-    train_tokenizer,
 )
+from ..data.vocabularies import read_merges, read_words, write_merges, write_words
+from ..numpy.tokenization import BETWEEN, byte_pieces, word_pieces
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-3
 def _library(model: models.Model, unit: str) -> Tokenizer:
-    """A tokenizer that cuts at white space, which is removed, or behind each character."""
+    """A tokenizer that cuts at white space and removes it, or cuts into characters."""
     tokenizer = Tokenizer(model)
     if unit == "word":
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[ \t\n\r\f\v]+"), "removed")
+        cut = pre_tokenizers.Split(Regex(r"[ \t\n\r\f\v]+"), "removed")
     else:
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-        tokenizer.decoder = decoders.Fuse()  # without a decoder, the library puts spaces between
+        cut = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    tokenizer.pre_tokenizer = cut
     return tokenizer
 
-# %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-5
+
 def _by_frequency(sentences: list[str], unit: str) -> list[str]:
-    """The words, or letters, of all sentences: the most frequent first, equally frequent ones in alphabetical order."""
+    """The units of all sentences: by frequency, equal ones in alphabetical order."""
     learner = _library(models.WordLevel(), unit)
-    learner.train_from_iterator(sentences, trainers.WordLevelTrainer(vocab_size=2**31, show_progress=False))
+    trainer = trainers.WordLevelTrainer(vocab_size=2**31, show_progress=False)
+    learner.train_from_iterator(sentences, trainer)
     ids = learner.get_vocab()
     return sorted(ids.keys() - set(WORD_SPECIALS), key=ids.get)
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-7
 class SimpleTokenizer:
-    """Words, or letters, as ids. `vocabulary` lists the tokens by id: [PAD] 0 and [UNK] 1, then what was learned.
+    """Words, or letters, as ids: 0 for padding, 1 for the unknown, then what was learned.
 
-    Args:
-        sentences: strings to learn from. The most frequent words come first, equally frequent ones in alphabetical order.
-        unit: "word", what stands between white space, or "letter", such as a nucleotide.
-        vocab_size: keep no more tokens than this, padding and unknown included; None keeps all.
-
-    Raises:
-        TypeError, ValueError: if sentences is no list of strings or holds no word, unit is another, or vocab_size is below 3.
-
-    Source: Jurafsky & Martin, "Speech and Language Processing", chapter 2 (words, unknown words).
+    `tokenizer` is the library's own object.
     """
 
-    def __init__(self, sentences: Iterable[str], unit: str = "word", vocab_size: int | None = None):
-        sentences = check_word_training(sentences, unit, vocab_size)
-        self._set([*WORD_SPECIALS, *_by_frequency(sentences, unit)][:vocab_size], unit)
+    @checked
+    def __init__(
+        self, sentences: Iterable, unit: Unit = "word", vocab_size: int | None = None
+    ):
+        learned = _by_frequency(check_texts(sentences=sentences), unit)
+        check_learned(learned, vocab_size)
+        self._set([*WORD_SPECIALS, *learned][:vocab_size], unit)
 
     @classmethod
-    def from_vocabulary(cls, vocabulary: Iterable[str], unit: str = "word") -> "SimpleTokenizer":
+    @checked
+    def from_vocabulary(cls, vocabulary: Iterable, unit: Unit = "word"):
         """The tokenizer that has this vocabulary, in this order."""
         tokenizer = cls.__new__(cls)
-        tokenizer._set(vocabulary, unit)
+        tokenizer._set(check_texts(vocabulary=vocabulary), unit)
         return tokenizer
 
-    def _set(self, vocabulary: Iterable[str], unit: str) -> None:
+    def _set(self, vocabulary: list[str], unit: str) -> None:
         self.vocabulary, self.unit = check_vocabulary(vocabulary, unit), unit
         ids = {word: i for i, word in enumerate(self.vocabulary) if i != PAD_ID}
         self.tokenizer = _library(models.WordLevel(ids, unk_token="[UNK]"), unit)
 
+    @checked
     def encode(self, text: str) -> list[int]:
-        """The id of each word of a text, 1 for a word that is not in the vocabulary."""
+        """The id of each word of a text, 1 for an unknown one."""
         check_unicode(text=text)
+
+        # 1 cut the text into words
+        # 2 look up the id of each
         return self.tokenizer.encode(text).ids
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without padding; words with single spaces between them."""
-        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary)))  # what has no word, padding, is left out
+        """The text of ids, without padding; words with single spaces between them."""
+        return "".join(self.decode_pieces(ids))
+
+    def decode_pieces(self, ids: Any) -> Iterator[str]:
+        """What each id adds to the text, as it comes; joined, that is decode(ids)."""
+        known = check_ids(ids, len(self.vocabulary))
+        return word_pieces(self.vocabulary, known, BETWEEN[self.unit])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the vocabulary to a JSON file, whole or not at all."""
+        write_words(path, self.vocabulary, self.unit)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike):
+        """The tokenizer that any track saved; a bad file is a ValueError."""
+        return cls.from_vocabulary(*read_words(path))
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-9
 class BytePairTokenizer:
-    """Tokens of bytes, joined by merges. `vocabulary` lists them by id: <pad>, <end>, the 256 bytes, what the merges made.
+    """Tokens of bytes, joined by merges, in the order in which they were learned.
 
-    Args:
-        merges: pairs of byte strings, in the order in which they were learned; each joins bytes or earlier merges.
-
-    Raises:
-        TypeError, ValueError: if merges is no list of pairs of bytes, a part is no token by then, or a pair comes twice.
-
-    Source: Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019, section 2.2.
+    `tokenizer` is the library's own object.
+    Source: Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019.
     """
 
     def __init__(self, merges: Iterable[tuple[bytes, bytes]]):
         self.merges = check_merges(merges)
         self.vocabulary = byte_pair_vocabulary(self.merges)
-        ids = {to_letters(token): i for i, token in enumerate(self.vocabulary) if i >= len(GPT_SPECIALS)}
+        letters = [to_letters(token) for token in self.vocabulary]
+        ids = {token: i for i, token in enumerate(letters) if i >= len(GPT_SPECIALS)}
         pairs = [(to_letters(left), to_letters(right)) for left, right in self.merges]
         self.tokenizer = Tokenizer(models.BPE(ids, pairs))
         self.tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         self.tokenizer.decoder = decoders.ByteLevel()
 
+    @checked
     def encode(self, text: str) -> list[int]:
-        """The ids of a text's tokens. A space is put before the first word, too, so a word has the same ids everywhere."""
+        """The ids of a text's tokens; a space is put before the first word."""
         check_unicode(text=text)
+
+        # 1 cut the text into words, a space before the first
+        # 2 join pairs in each word, in the order they were learned
+        # 3 look up the id of each token
         return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
-        """The text that ids stand for, without special tokens; U+FFFD stands for bytes that are no whole character.
+        """The text of ids; U+FFFD stands for bytes that are no whole character."""
+        known = list(check_ids(ids, len(self.vocabulary)))
+        return self.tokenizer.decode(known).removeprefix(" ")
 
-        A space at the very beginning is left out, so pieces decoded one by one do not join: " cat" alone is "cat".
-        For a text that grows, decode all ids so far and take what is new; where it ends in U+FFFD, wait for more ids.
-        """
-        return self.tokenizer.decode(check_ids(ids, len(self.vocabulary))).removeprefix(" ")
+    def decode_pieces(self, ids: Any) -> Iterator[str]:
+        """What each id adds to the text, as it comes; joined, that is decode(ids)."""
+        return byte_pieces(self.vocabulary, check_ids(ids, len(self.vocabulary)))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the merges to a JSON file, whole or not at all."""
+        write_merges(path, self.merges)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike):
+        """The tokenizer that any track saved; a bad file is a ValueError."""
+        return cls(read_merges(path))
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-11
-def train_bpe(sentences: Iterable[str], vocab_size: int) -> BytePairTokenizer:
-    """Learn merges from sentences: the most frequent pair of neighbouring tokens becomes a token, again and again.
+@checked
+def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
+    """Learn merges from sentences until the vocabulary has vocab_size tokens.
 
-    Args:
-        sentences: strings to learn from.
-        vocab_size: tokens to stop at, 258 without any merge; fewer are learned when every word is one token before.
-
-    Returns:
-        The tokenizer, with its `merges` and its `vocabulary`.
-
-    Raises:
-        TypeError: if sentences is no list of strings, or vocab_size no whole number.
-        ValueError: if there is no sentence, one holds half of a surrogate pair, or vocab_size is below 258.
-
-    Source: Sennrich et al. 2016, section 3.2, algorithm 1.
+    258 is a vocabulary without merges. Training ends early if every word is one token.
     """
     sentences = check_texts(sentences=sentences)
-    check_byte_pair_size(vocab_size)
-    learned = train_tokenizer([f" {sentence}" if sentence else "" for sentence in sentences], "bpe", vocab_size)
-    merges = json.loads(learned.to_str())["model"]["merges"]
-    return BytePairTokenizer([(from_letters(left), from_letters(right)) for left, right in merges])
+    if vocab_size < len(byte_pair_vocabulary([])):
+        raise ValueError(
+            f"vocab_size={vocab_size}: expected at least 258, with every byte"
+        )
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=list(GPT_SPECIALS),
+        initial_alphabet=byte_level.alphabet(),
+        show_progress=False,
+    )
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = byte_level
+    texts = [f" {each}" for each in sentences if each]
+
+    # 1 cut the sentences into words, and count each
+    # 2 write each word in bytes
+    # 3 join the most frequent pair, until the size is reached
+    learner.train_from_iterator(texts, trainer)
+    # 4 keep the merges in the order they were learned
+    learned = json.loads(learner.to_str())["model"]["merges"]
+    merges = [tuple(map(from_letters, p)) for p in learned]
+    return BytePairTokenizer(merges)
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-13
 def pad_batch(rows: list[Tensor]) -> Tensor:
-    """Rows of ids as one tensor, padded at the end with 0: the `collate_fn` of a DataLoader.
+    """Rows of ids as one tensor (batch, longest), padded at the end with 0.
 
-    Args:
-        rows: (length,) int64 each, of any lengths.
-
-    Returns:
-        (batch, longest) int64.
-
-    Raises:
-        TypeError, ValueError: if rows is empty, or one is no array or has other than one axis.
+    It is the `collate_fn` of a DataLoader.
     """
     if not rows:
         raise ValueError("rows is empty: expected at least one row of ids")
-    check_axes(("length",), **{f"rows[{index}]": row for index, row in enumerate(rows)})
+    for i, row in enumerate(rows):
+        if not isinstance(row, Tensor) or row.ndim != 1:
+            raise TypeError(
+                f"rows[{i}] must be a tensor with one axis, the ids of a text"
+            )
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD_ID)
 
-# %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-15
+
 class TextDataset(Dataset):
     """Texts as rows of ids, each of its own length, to be padded batch by batch.
 
-    Args:
-        tokenizer, texts, max_length: as for `tokenize_and_pad`.
-
-    Raises:
-        TypeError, ValueError: as `tokenize_and_pad`.
+    The arguments are those of `tokenize_and_pad`.
     """
 
-    def __init__(self, tokenizer: Any, texts: Iterable[str], max_length: int | None = None):
-        rows = encode_texts(tokenizer, texts, max_length)
+    @checked
+    def __init__(self, tokenizer: Any, texts: Iterable, max_length: int | None = None):
+        texts = check_texts(texts=texts)
+        check_encodes(tokenizer)
+        rows = [tokenizer.encode(text) for text in texts]
+        check_rows(rows, tokenizer, max_length)
         self.rows = [torch.tensor(row, dtype=torch.int64) for row in rows]
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, index: int) -> Tensor:
-        """(length,) int64."""
+        """The ids of one text, (length,) int64."""
         return self.rows[index]
 
 # %% ../../notebooks/04_tokenization/pytorch.ipynb #implementation-17
-def tokenize_and_pad(tokenizer: Any, texts: Iterable[str], max_length: int | None = None) -> Tensor:
-    """Turn texts into a tensor of ids, a row for each, padded at the end with 0.
+@checked
+def tokenize_and_pad(
+    tokenizer: Any, texts: Iterable, max_length: int | None = None
+) -> Integer[Tensor, "batch length"]:
+    """Turn texts into a tensor (batch, length) of ids, int64, padded at the end with 0.
 
-    Args:
-        tokenizer: a `SimpleTokenizer` or `BytePairTokenizer`, or another with encode(text) -> list of ids.
-        texts: strings.
-        max_length: width of the tensor; None for the longest text's number of tokens.
-
-    Returns:
-        (batch, length) int64.
-
-    Raises:
-        TypeError: if tokenizer has no such encode, texts is no list of strings, or max_length is no whole number.
-        ValueError: if there is no text, or one has more than max_length tokens.
+    Any tokenizer will do whose encode(text) returns a list of ids. The tensor is as wide
+    as the longest text, or max_length; a longer text is a ValueError.
     """
-    tokens = pad_batch(TextDataset(tokenizer, texts, max_length).rows)  # (batch, longest)
-    missing = 0 if max_length is None else max_length - tokens.shape[1]
-    return torch.nn.functional.pad(tokens, (0, missing), value=PAD_ID)  # (batch, length)
+    # 1 encode each text
+    # 2 refuse a text that is too long
+    rows = TextDataset(tokenizer, texts, max_length).rows
+    # 3 pad at the end to one array
+    tokens = pad_batch(rows)
+    missing = max(0, (max_length or 0) - tokens.shape[1])
+    pad = torch.nn.functional.pad
+    return pad(tokens, (0, missing), value=PAD_ID)

@@ -1,0 +1,292 @@
+"""Real English: the prose of the docstrings of your installed packages, as paragraphs; and subword tokenizers for text.
+
+    paragraphs = docstrings(("numpy", "scipy"))     # or docstrings(file="my.txt")
+    print(about(("numpy", "scipy")))                # how many, and whether they are those that the course was written with
+
+The `.py` files are read and parsed, never imported or run. Nothing is downloaded, and nothing of the text is stored: it is on
+the disk of everyone who has installed the course.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import inspect
+import re
+import warnings
+from collections.abc import Iterable
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tokenizers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from shared.checks import check_choice, check_positive, check_texts, check_width
+from shared.data.vocabularies import GPT_SPECIALS, PAD_ID
+
+# Real text
+
+
+class Paragraph(NamedTuple):
+    """A paragraph of prose on one line, and where it comes from; copies of a paragraph are left out, so it is where it came first."""
+
+    text: str
+    package: str
+    module: str
+
+
+class Record(NamedTuple):
+    """What the course was written with."""
+
+    version: str
+    paragraphs: int
+    digest: str
+
+
+# Package -> what its paragraphs were; `about` compares. The name to install scikit-learn by is not the one to import it by.
+RECORDS = {
+    "numpy": Record("2.4.6", 2975, "a486ee4c962ffd6e"),
+    "scipy": Record("1.17.1", 8070, "d2eb9c91c28c8691"),
+    "sklearn": Record("1.9.1", 5241, "ebc85f29f458a37e"),
+    "pandas": Record("3.1.1", 5974, "ead4ffbac812ac81"),
+    "matplotlib": Record("3.11.2", 3327, "f01b0310d7a35af6"),
+    "keras": Record("3.15.1", 2616, "559f55e9eac31ab5"),
+    "torch": Record("2.13.0", 9850, "3a7e2ab5e092ac22"),
+    "tensorflow": Record("2.21.0", 14496, "ea3cf5fb620d4fd7"),
+    "networkx": Record("3.6.1", 3703, "968810987365d877"),
+    "sympy": Record("1.14.0", 8422, "503ec01e9b3f6b17"),
+}
+PACKAGES = tuple(RECORDS)
+INSTALLED_AS = {"sklearn": "scikit-learn"}
+# Tests say little in prose; the rest is generated when a package is built, or differs between builds, systems and Pythons.
+SKIPPED_FOLDERS = {"test", "tests", "testing", "_api", "include", "distutils"}
+SKIPPED_FILES = {"version.py", "_version.py", "__config__.py", "_distributor_init.py", "setup.py", "conftest.py"}
+PARAGRAPHS_A_PART = 50  # of a reader's own file, which has no modules
+
+_ROLE = re.compile(r":[a-z:]+:`[~!]?([^`<>]*)`")  # :func:`~scipy.linalg.solve` is written scipy.linalg.solve
+_WORD = re.compile(r"[A-Za-z][a-z]*(?:['’-][A-Za-z]+)*")
+_SENTENCES = re.compile(r"[A-Z][^<>{}\[\]|\\=_*#@$^~`]*[.!?]")
+_HEADING = re.compile(r"^.*\n\s*[-=~]{3,}\s*$", re.MULTILINE)  # such as Notes, underlined
+
+
+def _prose(docstring: str) -> Iterable[str]:
+    """The paragraphs of a docstring that are plain sentences, each on one line."""
+    for block in re.split(r"\n\s*\n", _HEADING.sub("\n", docstring)):
+        lines = block.splitlines()
+        # Where the indentation changes, something else begins: the description of an argument below its name, say.
+        indents = [len(line) - len(line.lstrip()) for line in lines]
+        starts = [i for i in range(len(lines)) if i == 0 or indents[i] != indents[i - 1]]
+        for start, end in zip(starts, [*starts[1:], len(lines)]):
+            text = " ".join(" ".join(lines[start:end]).split())
+            text = _ROLE.sub(r"\1", text).replace("``", "").replace("`", "")
+            if len(text) >= 40 and text.isascii() and _SENTENCES.fullmatch(text):
+                words = text.split()
+                plain = sum(_WORD.fullmatch(word.strip(".,;:!?()\"'")) is not None for word in words)
+                if plain >= 0.8 * len(words) and not any(sign in text for sign in ("...", "--", "//", "::")):
+                    yield text
+
+
+def _docstrings_of(source: bytes) -> Iterable[str]:
+    """The docstrings of a module, in the order of the file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes in other people's strings
+        try:
+            nodes = [ast.parse(source)]
+        except (SyntaxError, ValueError):  # a template, or for another Python
+            return
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found = ast.get_docstring(node, clean=False)
+            if found:
+                yield inspect.cleandoc(found)
+            nodes += reversed(node.body)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            nodes += reversed(node.body)
+
+
+@functools.cache
+def _of_package(package: str) -> tuple[Paragraph, ...]:
+    """The paragraphs of a package, each once, in the order of the names of its files."""
+    spec = PathFinder.find_spec(package)  # finds the folder, and imports nothing
+    if spec is None or not spec.submodule_search_locations:
+        raise ValueError(f"packages: {package!r} is not installed here; expected some of {', '.join(PACKAGES)}")
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    found = {}
+    for path in sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).parts):
+        *folders, name = path.relative_to(folder).parts
+        if name in SKIPPED_FILES or not SKIPPED_FOLDERS.isdisjoint(folders):
+            continue
+        source = path.read_bytes()
+        if source.count(b'"""') < 2:  # parsing takes the time
+            continue
+        module = ".".join([package, *folders, name.removesuffix(".py")]).removesuffix(".__init__")
+        for docstring in _docstrings_of(source):
+            for text in _prose(docstring):
+                found.setdefault(text, module)
+    return tuple(Paragraph(text, package, module) for text, module in found.items())
+
+
+def _of_file(file: str | Path) -> list[Paragraph]:
+    """The paragraphs of a reader's own text, which empty lines separate; each on one line, each once."""
+    path = Path(file)
+    if not path.is_file():
+        raise ValueError(f"file={str(file)!r}: there is no such file")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"file={str(file)!r}: expected text in UTF-8; byte {error.start} is not") from error
+    found = dict.fromkeys(" ".join(block.split()) for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")))
+    found.pop("", None)
+    if not found:
+        raise ValueError(f"file={str(file)!r}: expected text, the file is empty")
+    parts = [f"{path.stem}.part{i // PARAGRAPHS_A_PART}" for i in range(len(found))]
+    return [Paragraph(text, path.stem, part) for text, part in zip(found, parts)]
+
+
+def docstrings(packages: Iterable[str] = PACKAGES, file: str | Path | None = None) -> list[Paragraph]:
+    """Paragraphs of plain English sentences from the docstrings of installed packages.
+
+    Each paragraph comes once, on one line, with its package and module, in an order that depends on nothing but the
+    packages' files. The first call reads and parses them: a second or two for a small package, most of a minute for all.
+
+    Args:
+        packages: names to import packages by, such as ("numpy", "scipy").
+        file: a text of your own instead, in UTF-8, with empty lines between its paragraphs; its modules are parts of 50.
+
+    Raises:
+        TypeError: if packages is not a list of names.
+        ValueError: if there is no package, one is not installed, or file is missing, empty or not in UTF-8.
+    """
+    if file is not None:
+        return _of_file(file)
+    found = {}
+    for package in check_texts(packages=packages):
+        for paragraph in _of_package(package):
+            found.setdefault(paragraph.text, paragraph)
+    return list(found.values())
+
+
+def record(package: str) -> Record:
+    """The version of an installed package, and how many paragraphs it has and their digest."""
+    paragraphs = _of_package(package)
+    lines = "".join(f"{module}\t{text}\n" for text, _, module in paragraphs)
+    version = importlib.metadata.version(INSTALLED_AS.get(package, package)).partition("+")[0]
+    return Record(version, len(paragraphs), hashlib.sha256(lines.encode()).hexdigest()[:16])
+
+
+def is_recorded(packages: Iterable[str] = PACKAGES) -> bool:
+    """Whether the paragraphs of these packages are, letter for letter, those that the course was written with."""
+    return all(record(package)[1:] == RECORDS.get(package, Record("", 0, ""))[1:] for package in packages)
+
+
+def about(packages: Iterable[str] = PACKAGES) -> str:
+    """A line for each package: its paragraphs, and, if they differ from the course's, that figures will differ too."""
+    told = []
+    for package in check_texts(packages=packages):
+        here, recorded = record(package), RECORDS.get(package)
+        line = f"{package} {here.version}: {here.paragraphs:,} paragraphs"
+        if recorded is None:
+            told.append(f"{line}, not among the course's packages: figures here are yours alone")
+        elif here[1:] == recorded[1:]:
+            told.append(f"{line}, as recorded")
+        else:
+            told.append(
+                f"{line}, not the {recorded.paragraphs:,} of version {recorded.version} that the course was written "
+                "with: figures here differ a little from those in the text"
+            )
+    return "\n".join(told)
+
+
+# Subword tokenizers
+
+BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # ids 0 to 4
+
+
+def _wordpiece(sentences: list[str], vocab_size: int) -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    # The trainer numbers the inner letters as it meets them, in an order that changes from run to run, unless they are there before.
+    letters = sorted(set("".join(map(tokenizer.normalizer.normalize_str, sentences))) - set(" "))
+    known = [*BERT_SPECIALS, *(f"##{letter}" for letter in letters)]
+    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=known, show_progress=False)
+    tokenizer.train_from_iterator(sentences, trainer)
+    # Of those, the model knows as special what is so.
+    vocabulary = tokenizer.get_vocab()
+    result = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    result.add_special_tokens(list(BERT_SPECIALS))
+    result.normalizer, result.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    result.decoder = decoders.WordPiece()
+    result.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return result
+
+
+def _byte_pairs(sentences: list[str], vocab_size: int) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    # A space before the first word, too: so a word is the same tokens wherever it stands.
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(single="<end> $A <end>", special_tokens=[("<end>", 1)])
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=list(GPT_SPECIALS),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),  # all 256 bytes, so that no text is unknown
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    return tokenizer
+
+
+def train_tokenizer(sentences: Iterable[str], kind: str, vocab_size: int) -> Tokenizer:
+    """Learn a vocabulary of words and parts of words from sentences.
+
+    Args:
+        sentences: strings, such as `shared.grammar.sample` or `read_corpus` give.
+        kind: "wordpiece" as BERT has it, lower case, each sentence encoded as [CLS] ... [SEP], special tokens BERT_SPECIALS; or "bpe", byte-level byte
+            pairs as GPT-2 has them, each sentence encoded as <end> ... <end>, special tokens GPT_SPECIALS.
+        vocab_size: the most tokens that the vocabulary may have, special ones and single characters (or 256 bytes) included.
+
+    Returns:
+        a tokenizer: `encode(text).ids`, `decode(ids)`, `token_to_id`, `get_vocab_size()`.
+
+    Raises:
+        TypeError: if sentences is a single string or holds something else than strings, or vocab_size is not a whole number.
+        ValueError: if there is no sentence, kind is unknown, or vocab_size has no room for the special tokens and the single characters.
+
+    Source: Wu et al. 2016, section 4.1 (WordPiece); Sennrich et al. 2016, section 3.2, on bytes as in Radford et al. 2019, section 2.2 (byte pairs).
+    """
+    sentences = check_texts(sentences=sentences)
+    check_choice(("wordpiece", "bpe"), kind=kind)
+    check_positive(vocab_size=vocab_size)
+    tokenizer = (_wordpiece if kind == "wordpiece" else _byte_pairs)(sentences, vocab_size)
+    if tokenizer.get_vocab_size() > vocab_size:
+        needed = f"{tokenizer.get_vocab_size()}, for the special tokens and single characters"
+        raise ValueError(f"vocab_size={vocab_size}: expected at least {needed}")
+    return tokenizer
+
+
+def encode_batch(tokenizer: Tokenizer, sentences: Iterable[str], max_length: int | None = None) -> np.ndarray:
+    """Turn sentences into token ids, special tokens around each, padded at the end.
+
+    Args:
+        tokenizer: from `train_tokenizer`.
+        sentences: strings.
+        max_length: width of the result; None for the longest sentence's length.
+
+    Returns:
+        (n, length) int64.
+
+    Raises:
+        TypeError: if tokenizer is no Tokenizer, sentences is a single string or holds something else than strings, or max_length is not a whole number.
+        ValueError: if there is no sentence, or one has more tokens than max_length.
+    """
+    if not isinstance(tokenizer, tokenizers.Tokenizer):
+        raise TypeError(f"tokenizer is a {type(tokenizer).__name__}: expected a tokenizers.Tokenizer")
+    rows = [encoding.ids for encoding in tokenizer.encode_batch(check_texts(sentences=sentences))]
+    result = np.full((len(rows), check_width([len(row) for row in rows], max_length)), PAD_ID, np.int64)
+    for tokens, row in zip(result, rows):
+        tokens[: len(row)] = row
+    return result

@@ -1,0 +1,314 @@
+"""Chapter 04: tokenization."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _pairs(ids):
+    return Counter(pairwise(int(i) for i in ids))
+
+
+def _best(ids, order=lambda pair: pair):
+    counts = _pairs(ids)
+    return np.array(min(counts, key=lambda pair: (-counts[pair], order(pair))))
+
+
+def _rarest(ids):
+    counts = _pairs(ids)
+    return np.array(min(counts, key=lambda pair: (counts[pair], pair)))
+
+
+def _first_seen(ids):
+    counts = _pairs(ids)
+    return np.array(max(counts, key=counts.get))
+
+
+def _unordered(ids):
+    counts = Counter(tuple(sorted(pair)) for pair in pairwise(int(i) for i in ids))
+    return np.array(min(counts, key=lambda pair: (-counts[pair], pair)))
+
+
+def _every_second(ids):
+    counts = Counter((int(a), int(b)) for a, b in zip(ids[::2], ids[1::2]))
+    return np.array(min(counts, key=lambda pair: (-counts[pair], pair)))
+
+
+def _larger(ids):
+    return _best(ids, lambda pair: (-pair[0], -pair[1]))
+
+
+def _right_id_first(ids):
+    return _best(ids, lambda pair: pair[::-1])
+
+
+def _draw_ids(rng):
+    """A text for which every way to break a tie or to miscount finds another pair."""
+    while True:
+        ids = rng.choice(rng.permutation(np.arange(2, 30))[:5], size=24)
+        ways = (_best, _first_seen, _larger, _right_id_first, _rarest, _unordered, _every_second)
+        if len({tuple(way(ids).tolist()) for way in ways}) == len(ways):
+            return (ids,)
+
+
+def _join(ids, left, right, made):
+    result, place = [], 0
+    while place < len(ids):
+        found = place + 1 < len(ids) and ids[place] == left and ids[place + 1] == right
+        result.append(made if found else ids[place])
+        place += 2 if found else 1
+    return np.array(result)
+
+
+def _spell(ids, merges):
+    for left, right, made in merges[::-1]:
+        ids = [part for i in ids for part in ((left, right) if i == made else (i,))]
+    return np.array(ids)
+
+
+def _spell_once(ids, merges):
+    parts = {int(made): (left, right) for left, right, made in merges}
+    return np.array([part for i in ids for part in parts.get(int(i), (i,))])
+
+
+def _encode(ids, merges):
+    for left, right, made in merges:
+        ids = _join(ids, left, right, made)
+    return np.array(ids)
+
+
+def _encode_backwards(ids, merges):
+    return _encode(ids, merges[::-1])
+
+
+def _leftmost_pair(ids, merges):
+    """Always the first pair that any merge has, from the left."""
+    rule = {(int(a), int(b)): int(made) for a, b, made in merges}
+    ids = [int(i) for i in ids]
+    place = 0
+    while place < len(ids) - 1:
+        if tuple(ids[place : place + 2]) in rule:
+            ids[place : place + 2] = [rule[tuple(ids[place : place + 2])]]
+            place = 0
+        else:
+            place += 1
+    return np.array(ids)
+
+
+def _longest_token(ids, merges):
+    """From the left, always the longest token that fits, whatever the merges would have made."""
+    spelled = {}
+    for a, b, made in merges:
+        spelled[int(made)] = (*spelled.get(int(a), (int(a),)), *spelled.get(int(b), (int(b),)))
+    ids, result, place = [int(i) for i in ids], [], 0
+    while place < len(ids):
+        fits = {
+            token: letters for token, letters in spelled.items() if tuple(ids[place : place + len(letters)]) == letters
+        }
+        best = max(fits, key=lambda token: len(fits[token]), default=None)
+        result.append(ids[place] if best is None else best)
+        place += 1 if best is None else len(fits[best])
+    return np.array(result)
+
+
+def _one_merge(ids, merges):
+    return _join(ids, *merges[0])
+
+
+def _draw_encode(rng):
+    """Words whose letters could be joined in other ways: bc before ab, so abc is never made of ab; cd before da."""
+    a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
+    rows = [[b, c, 258], [a, b, 259], [259, c, 260], [c, d, 261], [d, a, 262], [c, 262, 263], [a, a, 264]]
+    words = [[a, b, c], [c, d, a], [a, a, b], [b, c, d], [d, a, d], [a, b, d]]
+    order = rng.permutation(len(words))
+    return np.array([letter for word in order for letter in words[word]]), np.array(rows)
+
+
+def _draw_encode_back(rng):
+    """Tokens of two and more letters, some made of others in the order of the merges and some against it."""
+    a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
+    merges = np.array([[a, b, 258], [258, c, 259], [d, 258, 260], [259, 260, 261], [c, d, 262]])
+    return np.concatenate([[261, 258, 262], rng.permutation([a, b, c, d, 258, 259, 260, 261, 262])]), merges
+
+
+def _padding(lengths, batch_size, ordered=True, per=lambda padding, total: padding / total, drop=False):
+    lengths = np.sort(lengths) if ordered else np.asarray(lengths)
+    stop = len(lengths) // batch_size * batch_size if drop else len(lengths)
+    rows = [lengths[i : i + batch_size] for i in range(0, stop, batch_size)]
+    total = sum(len(row) * row.max() for row in rows)
+    return np.array(per(total - sum(row.sum() for row in rows), total), dtype=float)
+
+
+def _as_wide_as_the_longest(lengths, batch_size):
+    return np.array(1 - lengths.sum() / (len(lengths) * lengths.max()))
+
+
+def _last_batch_filled(lengths, batch_size):
+    lengths = np.sort(lengths)
+    rows = [lengths[i : i + batch_size] for i in range(0, len(lengths), batch_size)]
+    total = sum(batch_size * row.max() for row in rows)
+    return np.array((total - lengths.sum()) / total)
+
+
+def _mean_over_batches(lengths, batch_size):
+    lengths = np.sort(lengths)
+    rows = [lengths[i : i + batch_size] for i in range(0, len(lengths), batch_size)]
+    return np.mean([1 - row.mean() / row.max() for row in rows])
+
+
+def _draw_lengths(rng):
+    batch_size = int(rng.integers(3, 6))
+    return rng.integers(2, 60, size=4 * batch_size + 2), batch_size
+
+
+def _to_the_end(tokens):
+    return np.array([[*row[row != 0], *row[row == 0]] for row in tokens])
+
+
+def _draw_padded(rng):
+    tokens = rng.integers(2, 40, size=(4, 7))
+    for row, padding in zip(tokens, (3, 1, 5, 0)):
+        row[:padding] = 0
+        tokens[0, -1] = tokens[0, 3] = 30  # not in order, and an id twice
+    return (tokens,)
+
+
+EXERCISES = {
+    "04.1": Exercise(
+        right=6,
+        praise="A space, c, a, f, and the two bytes of é. A byte-level tokenizer counts bytes.",
+        mistakes={
+            "Those are the characters. An é is two bytes, and encode puts a space before the first word.": 4,
+            "Almost: there is one more byte. Either é (two bytes) or the space before the first word is missing.": 5,
+            "Without merges nothing is joined: each byte is a token by itself.": 1,
+            "Nothing is unknown to bytes. Count the bytes, and the space before the first word.": 2,
+            "No special tokens are added by encode: count the bytes, and the space before the first word.": 8,
+        },
+        hints=['len("café".encode()) counts bytes.', "What does encode put before the first word?"],
+    ),
+    "04.2": Exercise(
+        right=_best,
+        inputs=_draw_ids,
+        shape="(2,)",
+        praise="Repeat it with the next exercise, and you have trained a tokenizer.",
+        mistakes={
+            "Right but for ties: you take the pair that comes first in the text; take the smaller ids.": _first_seen,
+            "Right but for ties: you take the larger ids; take the smaller ones.": _larger,
+            "Right but for ties: compare the left ids first, then the right ones.": _right_id_first,
+            "This is the rarest pair; merge the most frequent one.": _rarest,
+            "You count (a, b) and (b, a) as one pair; the order matters.": _unordered,
+            "You cut the text into pairs, every second place; a pair may begin at every place.": _every_second,
+        },
+        hints=[
+            "collections.Counter(zip(ids[:-1].tolist(), ids[1:].tolist())) counts all pairs.",
+            "min with a key can look at two things at once: first the count, then the pair.",
+            "best = min(pairs, key=lambda pair: (-pairs[pair], pair)); return np.array(best)",
+        ],
+    ),
+    "04.3": Exercise(
+        right=_spell,
+        inputs=_draw_encode_back,
+        shape="(number of letters,)",
+        praise="This is what decoding rests on: each token is the letters it was made of.",
+        mistakes={
+            "Each id is taken apart once, but its parts may be made by merges, too: go through the merges from the last to the first.": _spell_once,
+            "Left and right are exchanged.": lambda ids, merges: _spell(ids, merges[:, [1, 0, 2]]),
+            "Nothing has been taken apart.": lambda ids, merges: np.array(ids),
+        },
+        hints=[
+            "Undo what was done last first.",
+            "For each merge, build a new list: left and right in the place of made, everything else as it is.",
+            "for left, right, made in merges[::-1]: ids = [part for i in ids for part in ((left, right) if i == made else (i,))]",
+        ],
+    ),
+    "04.4": Exercise(
+        right=_encode,
+        inputs=_draw_encode,
+        shape="(new length,)",
+        praise="That is encode, without the table of words it remembers.",
+        mistakes={
+            "You apply the last merge first; apply them in the order in which they were learned.": _encode_backwards,
+            "You join whatever pair comes first from the left; the merge that was learned first goes first.": _leftmost_pair,
+            "You take the longest token that fits; what counts is the order of the merges.": _longest_token,
+            "Only the first merge is applied; go through all of them.": _one_merge,
+        },
+        hints=[
+            "join_pair, from By hand, does one merge.",
+            "One loop over the rows of merges; each gets the result of the one before.",
+            "ids = ids.tolist(); for left, right, made in merges.tolist(): ids = join_pair(ids, (left, right), made)",
+        ],
+    ),
+    "04.6": Exercise(
+        track="pytorch",
+        right=_padding,
+        inputs=_draw_lengths,
+        shape="(), one number",
+        praise="Sorting leaves little: only the lengths inside one batch differ.",
+        mistakes={
+            "You didn't sort: texts of similar length must be in the same batch.": (
+                lambda n, b: _padding(n, b, ordered=False)
+            ),
+            "You make every batch as wide as the longest text of all; each is as wide as its own longest.": (
+                _as_wide_as_the_longest
+            ),
+            "You divide by the real tokens; divide by all ids, padding included.": (
+                lambda n, b: _padding(n, b, per=lambda padding, total: padding / (total - padding))
+            ),
+            "You count the padding; divide it by the number of all ids.": (
+                lambda n, b: _padding(n, b, per=lambda padding, total: padding)
+            ),
+            "This is the share of real tokens; the rest is padding.": (
+                lambda n, b: _padding(n, b, per=lambda padding, total: 1 - padding / total)
+            ),
+            "You leave out the last batch, which is smaller.": lambda n, b: _padding(n, b, drop=True),
+            "You count the last batch as full; it has fewer rows.": _last_batch_filled,
+            "You take the mean over the batches; wide batches have more ids. Add up first, then divide.": (
+                _mean_over_batches
+            ),
+        },
+        hints=[
+            "lengths.sort().values.split(batch_size) gives the lengths of each batch.",
+            "A batch holds len(batch) * batch.max() ids, of which batch.sum() are real.",
+            "total = sum(len(b) * b.max() for b in batches); return 1 - lengths.sum() / total",
+        ],
+    ),
+    "04.7": Exercise(
+        track="keras",
+        right=_to_the_end,
+        inputs=_draw_padded,
+        shape="(batch, length)",
+        praise="One stable sort does it, for the whole batch at once.",
+        mistakes={
+            "You reverse the rows: the padding is at the end, and the text runs backwards.": lambda x: x[:, ::-1],
+            "You sort the ids themselves; they must keep their order.": lambda x: -np.sort(-x, axis=1),
+            "You sort the ids, and the padding is still in front.": lambda x: np.sort(x, axis=1),
+            "Nothing has moved.": lambda x: x,
+            "You roll all rows by as much as the first one; each has its own number of zeros.": (
+                lambda x: np.roll(x, -int((x[0] == 0).sum()), axis=1)
+            ),
+            "You roll each row the wrong way.": (
+                lambda x: np.array([np.roll(row, int((row == 0).sum())) for row in x])
+            ),
+        },
+        hints=[
+            "Give each place a key: 0 for a real token, 1 for padding. Then sort the places by their keys.",
+            "keras.ops.argsort is stable on every backend: equal keys keep their order.",
+            'order = ops.argsort(ops.cast(tokens == 0, "int32"), axis=1); ops.take_along_axis(tokens, order, axis=1)',
+        ],
+    ),
+    "04.8": Exercise(
+        right=4,
+        praise="Only the middle word keeps its id, by accident. No error tells you.",
+        mistakes={
+            "Not all: turn a list of five around, and look at the middle.": 5,
+            "More than that: the whole order is turned around.": 2,
+            "The vocabularies hold the same words, but not in the same order.": 0,
+            "Padding and the unknown keep their ids; the words' order is turned around.": 3,
+            "That is how many keep their id.": 1,
+        },
+        hints=["Write the two orders below each other: a b c d e, and e d c b a.", "How many columns differ?"],
+    ),
+}
