@@ -52,6 +52,9 @@ CALLS = {
     ),
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
+    "residual_stream": lambda: plots.residual_stream(
+        {"x": [1, 0], "after attention": [1.5, -1]}, [{"normalized": [1, -1], "attention\nadds": [0.5, -1]}], ["a", "b"]
+    ),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
     "predictions": lambda: plots.predictions(
         [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
@@ -67,6 +70,8 @@ DESCRIBED = {  # what a plot says of itself
     "a dashed line, c, is at 1.00.",
     "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
     "line_panels": "Curves of y against x. left, a: from 1 to 4; left, b: from 3 to 3, lowest 1 at 1.",
+    "residual_stream": "A residual stream of a, b. In the stream: x 1.00, 0.00; after attention 1.50, -1.00. "
+    "Branch 1: normalized 1.00, -1.00; attention adds 0.50, -1.00.",
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
@@ -95,6 +100,23 @@ def test_picture_has_alt_text_and_width(name):
     assert repr(picture) == picture.alt
     assert f'<img alt="{ALT}" width="{picture.width}"' in picture._repr_html_() or name in DESCRIBED
     assert 300 < picture.width <= 760
+
+
+def test_panels_may_have_axes_of_their_own(figures):
+    panels = {"left": {"a": [1.0, 2.0]}, "right": {"a": [3.0, 4.0, 5.0]}}
+    figure = plots.line_panels(
+        {"left": [0, 1], "right": [1, 2, 3]}, panels, "x", {"left": "up", "right": "down"}, same_scale=False
+    )
+    assert [axes.get_ylabel() for axes in figure.axes] == ["up", "down"]
+    assert [line.get_xdata().tolist() for axes in figure.axes for line in axes.lines] == [[0, 1], [1, 2, 3]]
+
+
+def test_a_residual_stream_needs_a_vector_on_either_side_of_each_branch():
+    branch = {"normalized": [1, -1], "adds": [0, 1]}
+    with pytest.raises(ValueError, match="stream has 1 vectors: expected 2"):
+        plots.residual_stream({"x": [1, 0]}, [branch], "ab")
+    with pytest.raises(ValueError, match="adds has 1 numbers: expected 2"):
+        plots.residual_stream({"x": [1, 0], "y": [1, 1]}, [branch | {"adds": [1]}], "ab")
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

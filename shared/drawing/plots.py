@@ -443,20 +443,94 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
 
 
 @_styled
+def residual_stream(
+    stream: Mapping[str, Sequence[float]], branches: Sequence[Mapping[str, Sequence[float]]], features: Sequence[str]
+) -> Picture:
+    """Draw one vector on its way through a block: the stream above, and below it what each sub-layer reads and adds.
+
+    Args:
+        stream: name: the vector before the first sub-layer, and after each.
+        branches: of each sub-layer, name: vector, from what it reads to what it adds.
+        features: a name for each number of a vector.
+
+    Returns:
+        The picture; its description has every number.
+
+    Raises:
+        ValueError: if there is not one vector more in the stream than branches, or one has not a number for each feature.
+    """
+    if len(stream) != len(branches) + 1:
+        raise ValueError(f"stream has {len(stream)} vectors: expected {len(branches) + 1}, one more than branches")
+    for name, vector in itertools.chain(stream.items(), *(branch.items() for branch in branches)):
+        if _numbers(name, vector, 1).shape != (len(features),):
+            raise ValueError(f"{name} has {len(vector)} numbers: expected {len(features)}, one for each feature")
+    places, at = [0.0], 0.0
+    for branch in branches:
+        at += 1.55 * (len(branch) + 1)
+        places.append(at)
+    low, cell, width, color = -2.1, 0.36, 1.05, "#57606a"
+    figure = Figure(figsize=(7.6, 3.5))
+    axes = figure.subplots()
+    largest = max(np.abs(v).max() for v in itertools.chain(stream.values(), *(b.values() for b in branches)))
+
+    def draw(x: float, y: float, name: str, vector: Sequence[float], above: bool) -> None:
+        for row, value in enumerate(vector):
+            top = y - row * cell
+            shade = plt.get_cmap("RdBu_r")(0.5 + 0.3 * value / largest)
+            axes.add_patch(plt.Rectangle((x - width / 2, top - cell), width, cell, facecolor=shade, edgecolor=color))
+            axes.text(x, top - cell / 2, f"{value:.2f}", ha="center", va="center", fontsize=10)
+        place = y + 0.1 if above else y - len(features) * cell - 0.1
+        axes.text(x, place, name, ha="center", va="bottom" if above else "top", fontsize=10)
+
+    arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+    middle, below = -len(features) * cell / 2, low - len(features) * cell / 2
+    for place, (name, vector) in zip(places, stream.items()):
+        draw(place, 0, name, vector, above=True)
+    for start, end, branch in zip(places, places[1:], branches):
+        steps = [start + 1.55 * (number + 1) for number in range(len(branch))]
+        for place, (name, vector) in zip(steps, branch.items()):
+            draw(place, low, name, vector, above=False)
+        plus = steps[-1]  # straight above what is added
+        axes.annotate("", (end - width / 2, middle), (start + width / 2, middle), arrowprops=arrow | {"linewidth": 3})
+        axes.plot(plus, middle, "o", markersize=15, color="white", markeredgecolor=color, markeredgewidth=1.3, zorder=4)
+        axes.text(plus, middle - 0.02, "+", ha="center", va="center", fontsize=13, zorder=5)
+        corners = [(start, -len(features) * cell), (start, below), (steps[0] - width / 2, below)]
+        axes.plot(*zip(*corners[:2]), color=color, linewidth=1.3)
+        axes.annotate("", corners[2], corners[1], arrowprops=arrow)
+        for left, right in itertools.pairwise(steps):
+            axes.annotate("", (right - width / 2, below), (left + width / 2, below), arrowprops=arrow)
+        axes.annotate("", (plus, middle - 0.16), (plus, low), arrowprops=arrow)
+    axes.text(width / 2 + 0.15, middle + 0.12, "residual stream", va="bottom", fontsize=10, style="italic")
+    for row, feature in enumerate(features):
+        axes.text(-width / 2 - 0.12, -(row + 0.5) * cell, feature, ha="right", va="center", fontsize=10)
+    axes.set(xlim=(-1.6, places[-1] + 0.75), ylim=(low - len(features) * cell - 0.5, 0.5))
+    axes.set_axis_off()
+
+    def told(vectors: Mapping[str, Sequence[float]]) -> str:
+        return "; ".join(
+            f"{' '.join(n.split())} {', '.join(f'{value:.2f}' for value in v)}" for n, v in vectors.items()
+        )
+
+    described = f"A residual stream of {', '.join(features)}. In the stream: {told(stream)}. "
+    described += " ".join(f"Branch {number}: {told(branch)}." for number, branch in enumerate(branches, 1))
+    return show(figure, described)
+
+
+@_styled
 def line_panels(
-    x: Sequence[float],
+    x: Sequence[float] | Mapping[str, Sequence[float]],
     panels: Mapping[str, Mapping[str, Sequence[float]]],
     x_label: str,
-    y_label: str,
+    y_label: str | Mapping[str, str],
     log: bool = False,
     same_scale: bool = True,
 ) -> Picture:
     """Draw curves in panels side by side, the same names and colors in each, with one legend.
 
     Args:
-        x: where the curves are known.
+        x: where the curves are known; title: x for panels that differ.
         panels: title: name: a number for each x.
-        x_label, y_label: what is on the axes.
+        x_label, y_label: what is on the axes; title: y_label for panels that differ.
         log: whether the vertical axis is logarithmic.
         same_scale: whether the panels share their vertical axis.
 
@@ -464,12 +538,14 @@ def line_panels(
         The picture; its description tells where each curve begins and ends, and its extremes if they are elsewhere.
     """
     _not_empty("panels", panels)
-    x = _numbers("x", x, 1)
+    places = x if isinstance(x, Mapping) else dict.fromkeys(panels, x)
+    y_labels = y_label if isinstance(y_label, Mapping) else dict.fromkeys(panels, y_label)
     figure = Figure(figsize=(7, 3.5))
     told = []
     for number, (axes, (title, curves)) in enumerate(
         zip(figure.subplots(1, len(panels), sharey=same_scale, squeeze=False).flat, panels.items())
     ):
+        x = _numbers("x", places[title], 1)
         styles = itertools.cycle([(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
         for (name, given), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), styles):
             given = _numbers(f"panels[{title!r}][{name!r}]", given, 1)
@@ -488,10 +564,11 @@ def line_panels(
         axes.set(xlabel=x_label, title=title, yscale="log" if log else "linear")
         axes.grid(alpha=0.25)
         if not number or not same_scale:
-            axes.set_ylabel(y_label)
+            axes.set_ylabel(y_labels[title])
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside upper left")
-    return show(figure, f"Curves of {y_label} against {x_label}. {'; '.join(told)}.")
+    of = " and ".join(dict.fromkeys(y_labels.values()))
+    return show(figure, f"Curves of {of} against {x_label}. {'; '.join(told)}.")
 
 
 @_styled

@@ -5,8 +5,10 @@ __all__ = ['EncoderBlock', 'Encoder']
 
 # %% ../../notebooks/08_encoder/numpy.ipynb #title-3
 import numpy as np
+from numpy import ndarray
 
-from ..checks import check_features, check_positive, check_query_key_value
+from ..checks import check_positive
+from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 from .models import Module
@@ -15,78 +17,119 @@ from .models import Module
 class EncoderBlock(Module):
     """Self-attention and a feed-forward network, each inside a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
-        eps: added to the variance by every LayerNorm, in [0, 1).
-        rng: a generator or a seed, from which kernels and zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Vaswani et al. 2017, section 3.1 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, table 1 (both orders).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         rng = np.random.default_rng(rng)
+        self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout, rng)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        residual = (d_model, dropout, norm_first, eps, rng)
+        self.attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
-    def forward(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, length)."""
-        check_query_key_value(x, x, x, axes=3)
-        check_features(self.attention.d_model, x=x)
-        x = self.attention_residual(x, lambda h: self.attention(h, h, h, mask))  # (batch, length, d_model)
-        return self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model)
+    @checked
+    def forward(
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+    ):
+        """The output, shaped as x; the mask is True where a query may attend."""
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of all parameters; return that of x, (batch, length, d_model)."""
-        grad = self.feed_forward_residual.backward(grad_output, self.feed_forward.backward)
-        return self.attention_residual.backward(grad, lambda g: sum(self.attention.backward(g)))
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, h, h, mask)
+
+        # 2 attend, and add to x
+        h = self.attention_residual(x, attend)
+        # 3 feed forward, and add to h
+        return self.feed_forward_residual(h, self.feed_forward)
+
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return that of x."""
+        # 3 feed forward, and add to h
+        network = self.feed_forward.backward
+        grad = self.feed_forward_residual.backward(grad_output, network)
+
+        # 1 one array was query, key and value: its three gradients add up
+        def attend_backward(g):
+            grad_query, grad_key, grad_value = self.attention.backward(g)
+            return grad_query + grad_key + grad_value
+
+        # 2 attend, and add to x
+        return self.attention_residual.backward(grad, attend_backward)
 
 # %% ../../notebooks/08_encoder/numpy.ipynb #implementation-4
 class Encoder(Module):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
-        num_layers: number of blocks, each with weights of its own.
-        activation: of every block's feed-forward network.
-        eps: of every LayerNorm, as for `EncoderBlock`.
-        rng: a generator or a seed, from which kernels and zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `EncoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_positive(num_layers=num_layers)
         rng = np.random.default_rng(rng)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
-        self.blocks = [EncoderBlock(*arguments) for _ in range(num_layers)]
+        self.d_model, self.num_heads = d_model, num_heads
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
+        self.blocks = [EncoderBlock(*block) for _ in range(num_layers)]
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
-    def forward(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Map (batch, length, d_model) to the same shape; every block gets the mask, as for `EncoderBlock`."""
+    @checked
+    def forward(
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+    ):
+        """The output, shaped as x; every block gets the mask."""
+        # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask)  # (batch, length, d_model)
-        return x if self.norm is None else self.norm(x)
+            x = block(x, mask)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+        return x
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of all parameters; return that of x, (batch, length, d_model)."""
-        grad = grad_output if self.norm is None else self.norm.backward(grad_output)
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return that of x."""
+        grad = grad_output
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            grad = self.norm.backward(grad)
+        # 1 pass through the blocks
         for block in reversed(self.blocks):
             grad = block.backward(grad)
         return grad

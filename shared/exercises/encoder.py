@@ -1,0 +1,368 @@
+"""Chapter 08: the encoder."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _post_norm(x, attend, feed_forward, norm):
+    h = norm(x + attend(x))
+    return norm(h + feed_forward(h))
+
+
+def _pre_norm(x, attend, feed_forward, norm):
+    h = x + attend(norm(x))
+    return h + feed_forward(norm(h))
+
+
+def _normed(x):
+    return (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
+
+
+def _draw_block(rng):
+    """Two positions mixed by a matrix, and a network of two kernels; functions that work on any number of sequences."""
+    batch, length, d_model = 2, 3, 5
+    mix, kernel = rng.normal(size=(length, length)), rng.normal(size=(d_model, d_model))
+    expand, contract = rng.normal(size=(d_model, 8)), rng.normal(size=(8, d_model))
+    return (
+        rng.normal(1.0, 2.0, size=(batch, length, d_model)),
+        lambda h: mix @ h @ kernel,
+        lambda h: np.maximum(h @ expand, 0) @ contract,
+        _normed,
+    )
+
+
+def _no_skip(x, attend, feed_forward, norm):
+    return norm(feed_forward(norm(attend(x))))
+
+
+def _adds_to_x(x, attend, feed_forward, norm):
+    return norm(x + feed_forward(norm(x + attend(x))))
+
+
+def _reads_x(x, attend, feed_forward, norm):
+    return norm(norm(x + attend(x)) + feed_forward(x))
+
+
+def _second_norm_alone(x, attend, feed_forward, norm):
+    h = x + attend(x)
+    return norm(h + feed_forward(h))
+
+
+def _first_norm_alone(x, attend, feed_forward, norm):
+    h = norm(x + attend(x))
+    return h + feed_forward(h)
+
+
+def _norm_before_the_sum(x, attend, feed_forward, norm):
+    h = x + norm(attend(x))
+    return h + norm(feed_forward(h))
+
+
+def _network_first(x, attend, feed_forward, norm):
+    return _post_norm(x, feed_forward, attend, norm)
+
+
+def _max_pool(y, tokens):
+    return np.where((tokens != 0)[..., None], y, -np.inf).max(axis=1)
+
+
+def _draw_pool(rng):
+    """Real values below zero in some features, and large ones where the padding is."""
+    batch, length, d_model = (int(size) for size in rng.permutation([3, 4, 5]))
+    lengths = rng.integers(1, length, size=batch)  # at least one position of padding in each
+    real = np.arange(length) < lengths[:, None]
+    y = rng.normal(-1.5, 1.0, size=(batch, length, d_model))
+    y[~real] += 1
+    return y, np.where(real, rng.integers(1, 5, size=real.shape), 0)
+
+
+def _real_mean(y, tokens):
+    real = (tokens != 0)[..., None]
+    return (y * real).sum(axis=1) / real.sum(axis=1)
+
+
+def _parallel_backward(grad_output, norm_backward, attention_backward, feed_forward_backward):
+    through = sum(attention_backward(grad_output)) + feed_forward_backward(grad_output)
+    return grad_output + norm_backward(through)
+
+
+def _draw_backward(rng):
+    norm, query, key, value, network = rng.normal(size=(5, 4, 4))
+    return (
+        rng.normal(size=(2, 3, 4)),
+        lambda g: g @ norm,
+        lambda g: (g @ query, g @ key, g @ value),
+        lambda g: g @ network,
+    )
+
+
+def _one_after_the_other(g, norm_backward, attention_backward, feed_forward_backward):
+    g = g + norm_backward(feed_forward_backward(g))
+    return g + norm_backward(sum(attention_backward(g)))
+
+
+def _stream(x, blocks):
+    stages = [np.asarray(x)]
+    for block in blocks:
+        stages.append(block(stages[-1]))
+    return np.stack(stages)
+
+
+def _draw_stream(rng):
+    """Blocks that work on arrays of any framework."""
+
+    def block(a, b):
+        return lambda h: h + a * h * h + b
+
+    shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
+    return rng.uniform(-1, 1, size=shape), [block(*rng.uniform(-0.5, 0.5, size=2)) for _ in range(3)]
+
+
+def _for_pytorch(mask):
+    return ~mask[:, 0, 0]
+
+
+def _draw_mask(rng):
+    batch, length = int(rng.choice([1, 3])), int(rng.integers(4, 7))
+    lengths = rng.integers(1, length, size=batch)
+    return ((np.arange(length) < lengths[:, None])[:, None, None, :],)
+
+
+def _attention_mask(tokens):
+    return np.broadcast_to((tokens != 0)[:, None, :], (*tokens.shape, tokens.shape[1]))
+
+
+def _draw_tokens(rng):
+    batch, length = int(rng.integers(2, 4)), int(rng.integers(4, 7))
+    lengths = rng.integers(1, length, size=batch)
+    return (np.where(np.arange(length) < lengths[:, None], rng.integers(1, 5, size=(batch, length)), 0),)
+
+
+EXERCISES = {
+    "08.1": Exercise(
+        right=3 / np.sqrt(3.5),
+        digits=2,
+        praise="LayerNorm of [1, 2, 3, 6], as in chapter 07. The second norm finds nothing left to do.",
+        mistakes={
+            "That is what a pre-norm block returns: its input. In post-norm order the sums are normalized.": 6.0,
+            "The sub-layers return zeros, but x is added to them before the norm.": 0.0,
+            "You subtracted the mean; LayerNorm also divides by the standard deviation.": 3.0,
+            "You divide by D - 1 in the variance; LayerNorm divides by D.": 3 / np.sqrt(14 / 3),
+            "The sum is x plus zeros, and not x twice.": 12.0,
+            "You divide by the variance; LayerNorm divides by its root.": 3 / 3.5,
+        },
+        hints=[
+            "Zeros plus x is x. What does the first norm make of [1, 2, 3, 6]?",
+            "The mean is 3, the variance 14 / 4.",
+            "The second norm gets numbers that have mean 0 and variance 1 already.",
+        ],
+    ),
+    "08.2": Exercise(
+        right=_post_norm,
+        inputs=_draw_block,
+        shape="that of x",
+        praise="These two lines are the encoder block of 2017.",
+        mistakes={
+            "That is pre-norm: you normalize what a sub-layer reads. In post-norm order each sum is normalized.": _pre_norm,
+            "That is a pre-norm block and a last norm, as at the end of a pre-norm stack.": (
+                lambda x, attend, feed_forward, norm: norm(_pre_norm(x, attend, feed_forward, norm))
+            ),
+            "Nothing is added: each sub-layer's output must be added to its input.": _no_skip,
+            "The feed-forward network's output is added to x; add it to what the network read.": _adds_to_x,
+            "The feed-forward network reads x; it must read what attention has changed.": _reads_x,
+            "The first norm is missing: both sums are normalized.": _second_norm_alone,
+            "The second norm is missing: both sums are normalized.": _first_norm_alone,
+            "There is no norm: both sums are normalized.": (
+                lambda x, attend, feed_forward, norm: _second_norm_alone(x, attend, feed_forward, lambda h: h)
+            ),
+            "You normalize what a sub-layer returns, before the sum; normalize the sum.": _norm_before_the_sum,
+            "The feed-forward network comes first in your block; attention does.": _network_first,
+        },
+        hints=[
+            "Two lines, one for each sub-layer. They have the same form.",
+            "What do you add to the output of a sub-layer, and where does the norm go in the order of 2017?",
+            "The second line reads the result of the first, and adds to it.",
+        ],
+    ),
+    "08.3": Exercise(
+        right=_max_pool,
+        inputs=_draw_pool,
+        shape="(batch, d_model)",
+        praise="Minus infinity loses every comparison, as it did in the softmax.",
+        mistakes={
+            "You set the padding to 0, and 0 is larger than a negative number: hide it with something smaller.": (
+                lambda y, tokens: (y * (tokens != 0)[..., None]).max(axis=1)
+            ),
+            "The padding takes part: its values are among the largest.": lambda y, tokens: y.max(axis=1),
+            "The mask is inverted: this is the largest value of the padding.": (
+                lambda y, tokens: np.where((tokens == 0)[..., None], y, -np.inf).max(axis=1)
+            ),
+            "That is the mean over the real positions; the largest value is asked for.": _real_mean,
+            "You take the largest over the features; take it over the positions.": lambda y, tokens: y.max(axis=-1),
+            "That is the smallest value of the real positions.": (
+                lambda y, tokens: np.where((tokens != 0)[..., None], y, np.inf).min(axis=1)
+            ),
+            "You take the first position alone.": lambda y, tokens: y[:, 0],
+        },
+        hints=[
+            "Make the padding lose: which number is smaller than every other?",
+            "The mask has two axes and y has three. A new last axis makes them fit.",
+            "np.where chooses between two arrays. Which axis of y are the positions?",
+        ],
+    ),
+    "08.4": Exercise(
+        right=_parallel_backward,
+        inputs=_draw_backward,
+        shape="that of grad_output",
+        praise="n was used four times, and x twice.",
+        mistakes={
+            "One gradient of attention in place of three: n was query, key and value.": (
+                lambda g, norm, attention, network: g + norm(attention(g)[0] + network(g))
+            ),
+            "The skip path is missing: x itself is part of y.": (
+                lambda g, norm, attention, network: norm(sum(attention(g)) + network(g))
+            ),
+            "The feed-forward network is missing: it read n, too.": (
+                lambda g, norm, attention, network: g + norm(sum(attention(g)))
+            ),
+            "Attention is missing: it read n, too.": lambda g, norm, attention, network: g + norm(network(g)),
+            "The skip path doesn't pass the norm: add its gradient after norm_backward.": (
+                lambda g, norm, attention, network: norm(g + sum(attention(g)) + network(g))
+            ),
+            "The feed-forward network read n, so its gradient passes norm_backward, too.": (
+                lambda g, norm, attention, network: g + norm(sum(attention(g))) + network(g)
+            ),
+            "Attention read n, so its gradients pass norm_backward, too.": (
+                lambda g, norm, attention, network: g + sum(attention(g)) + norm(network(g))
+            ),
+            "The norm is missing: both sub-layers read n, and n is the norm of x.": (
+                lambda g, norm, attention, network: g + sum(attention(g)) + network(g)
+            ),
+            "There is one skip path here; you count two.": (
+                lambda g, norm, attention, network: 2 * g + norm(sum(attention(g)) + network(g))
+            ),
+            "You take the mean of attention's three gradients; the chain rule adds them.": (
+                lambda g, norm, attention, network: g + norm(sum(attention(g)) / 3 + network(g))
+            ),
+            "That is the ordinary block, one sub-layer after the other; here both read the same n.": _one_after_the_other,
+        },
+        hints=[
+            "How many paths lead from x to y? One of them passes neither a norm nor a sub-layer.",
+            "n is used by four readers: query, key, value and the network. Add up what comes back from them.",
+            "norm_backward turns the gradient of n into a gradient of x. What remains to be added?",
+        ],
+    ),
+    "08.6": Exercise(
+        track="pytorch",
+        right=_stream,
+        inputs=_draw_stream,
+        shape="(blocks + 1, batch, length, d_model)",
+        praise="This works with encoder.blocks, as with any nn.ModuleList.",
+        mistakes={
+            "The input is missing: it is the first stage.": lambda x, blocks: _stream(x, blocks)[1:],
+            "The output of the last block is missing.": lambda x, blocks: _stream(x, blocks)[:-1],
+            "Every block reads x; each must read the output of the block before.": (
+                lambda x, blocks: np.stack([x, *(block(x) for block in blocks)])
+            ),
+            "The stages are on the second axis; they should be on the first.": (
+                lambda x, blocks: _stream(x, blocks).swapaxes(0, 1)
+            ),
+            "The stages are on the last axis; they should be on the first.": (
+                lambda x, blocks: np.moveaxis(_stream(x, blocks), 0, -1)
+            ),
+            "All stages are the last one: you store the same tensor each time, and change it in place.": (
+                lambda x, blocks: np.stack([_stream(x, blocks)[-1]] * (len(blocks) + 1))
+            ),
+            "You join the stages along an axis that exists; torch.stack makes a new one.": (
+                lambda x, blocks: np.concatenate(list(_stream(x, blocks)))
+            ),
+            "That is what each block adds; the stream itself is asked for.": (
+                lambda x, blocks: np.concatenate([x[None], np.diff(_stream(x, blocks), axis=0)])
+            ),
+        },
+        hints=[
+            "Start a list with x, and append after each block.",
+            "A block reads the last entry of the list.",
+            "torch.stack makes one tensor of a list, along a new axis. Which one is the default?",
+        ],
+    ),
+    "08.7": Exercise(
+        track="pytorch",
+        right=_for_pytorch,
+        inputs=_draw_mask,
+        shape="(batch, length)",
+        praise="Two differences in one line: what True means, and the axes.",
+        trials=8,
+        mistakes={
+            "The axes are right, but True must mean padding: nn.TransformerEncoder hides what is True.": (
+                lambda mask: mask[:, 0, 0]
+            ),
+            "squeeze removes every axis of size 1, the batch of a single sequence too.": lambda mask: ~mask.squeeze(),
+            "squeeze removes every axis of size 1, and True must mean padding.": lambda mask: mask.squeeze(),
+            "True means padding now, but the mask still has four axes.": lambda mask: ~mask,
+            "Unchanged: the axes for heads and queries must go, and True must mean padding.": lambda mask: mask,
+            "A mask of numbers is added to the scores; return booleans.": (
+                lambda mask: _for_pytorch(mask).astype(np.float32)
+            ),
+            "One axis too many: the heads are gone, the queries are still there.": lambda mask: ~mask[:, 0],
+        },
+        hints=[
+            "What does True mean in src_key_padding_mask?",
+            "The two axes in the middle are for heads and queries. Both have size 1.",
+            "Index the two middle axes, rather than squeeze: a batch may have one sequence.",
+        ],
+    ),
+    "08.8": Exercise(
+        track="keras",
+        right=_attention_mask,
+        inputs=_draw_tokens,
+        shape="(batch, length, length)",
+        praise="In this course the layer adds the axis for heads, and broadcasting does the rest.",
+        mistakes={
+            "You hide the padding's own queries, too; only keys are hidden. (An implicit Keras mask hides both.)": (
+                lambda tokens: _attention_mask(tokens) & _attention_mask(tokens).swapaxes(1, 2)
+            ),
+            "The axes are exchanged: queries come before keys, and the keys are what you hide.": (
+                lambda tokens: _attention_mask(tokens).swapaxes(1, 2)
+            ),
+            "The mask is inverted: True means that a query may attend.": lambda tokens: ~_attention_mask(tokens),
+            "That is padding_mask with its four axes; Keras' layer wants three.": (
+                lambda tokens: (tokens != 0)[:, None, None, :]
+            ),
+            "The pattern is right, but the axis of queries has size 1; write it out.": (
+                lambda tokens: (tokens != 0)[:, None, :]
+            ),
+            "The pattern is right, but a mask must be boolean; yours holds numbers.": (
+                lambda tokens: _attention_mask(tokens).astype(np.int32)
+            ),
+            "Your mask is causal as well; an encoder looks both ways.": (
+                lambda tokens: _attention_mask(tokens) & np.tri(tokens.shape[1], dtype=bool)
+            ),
+            "That has no axis of queries: a row of booleans for each sequence.": lambda tokens: tokens != 0,
+        },
+        hints=[
+            "Every query gets the same row: True for each real key.",
+            "Start with the booleans of shape (batch, length). Where does the axis of queries go?",
+            "ops.expand_dims makes the axis, ops.repeat or ops.broadcast_to writes it out.",
+        ],
+    ),
+    "08.9": Exercise(
+        right=8544,
+        praise="Attention 4224, the feed-forward network 4192, two norms 128.",
+        mistakes={
+            "The two norms are missing: a scale and a shift for each feature, twice.": 8416,
+            "One norm is missing: there are two, each with a scale and a shift.": 8480,
+            "The biases of the linear maps are missing: four in attention, two in the network.": 8320,
+            "Biases and norms are missing: those are the kernels alone.": 8192,
+            "That would be ff_dim = 4 embed_dim, the formula 12 D² + 13 D. Here ff_dim is 64.": 12704,
+            "That is key_dim = embed_dim in every head, the mistake that the dictionary warns of.": 21120,
+            "Attention has four projections: query, key, value and output.": 7488,
+        },
+        hints=[
+            "Attention has four kernels of 32 × 32, each with a bias. The number of heads doesn't matter.",
+            "The feed-forward network has kernels of 32 × 64 and 64 × 32, with biases of 64 and 32.",
+            "Each of the two norms has a scale and a shift for each of the 32 features.",
+        ],
+    ),
+}

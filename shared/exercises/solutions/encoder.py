@@ -1,0 +1,51 @@
+"""Chapter 08: code that passes. Each imports its own framework, so that a reader of one waits for no other."""
+
+import numpy as np
+
+
+def post_norm_block(x, attend, feed_forward, norm):
+    h = norm(x + attend(x))
+    return norm(h + feed_forward(h))
+
+
+def max_pool(y, tokens):
+    real = (tokens != 0)[..., None]  # (batch, length, 1)
+    return np.where(real, y, -np.inf).max(axis=1)
+
+
+def parallel_backward(grad_output, norm_backward, attention_backward, feed_forward_backward):
+    grad_query, grad_key, grad_value = attention_backward(grad_output)
+    grad_n = grad_query + grad_key + grad_value + feed_forward_backward(grad_output)
+    return grad_output + norm_backward(grad_n)
+
+
+def record_stream(x, blocks):
+    import torch
+
+    stages = [x]
+    for block in blocks:
+        stages.append(block(stages[-1]))
+    return torch.stack(stages)
+
+
+def for_pytorch(mask):
+    return ~mask[:, 0, 0]
+
+
+def attention_mask(tokens):
+    from keras import ops
+
+    real = ops.not_equal(tokens, 0)  # (batch, length)
+    return ops.repeat(ops.expand_dims(real, axis=1), tokens.shape[1], axis=1)
+
+
+SOLUTIONS = {
+    "08.1": 3 / np.sqrt(3.5),
+    "08.2": post_norm_block,
+    "08.3": max_pool,
+    "08.4": parallel_backward,
+    "08.6": record_stream,
+    "08.7": for_pytorch,
+    "08.8": attention_mask,
+    "08.9": 8544,
+}
