@@ -4,145 +4,172 @@
 __all__ = ['EncoderBlock', 'Encoder', 'TransformerBlock']
 
 # %% ../../notebooks/08_encoder/keras.ipynb #title-3
+from functools import partial
 from typing import Any
 
 import keras
 
-from ..checks import check_features, check_mask, check_positive, check_query_key_value
-from .attention import MultiHeadAttention
+from ..checks import check_mask, check_positive, check_vectors
+from ..contracts import Bool, Float, checked
+from .attention import MultiHeadAttention, _ExplicitMasks
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
+from .feed_forward import _KeepsShape
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-2
-class _SelfAttending(keras.layers.Layer):
-    """What block and stack share: the checks, and no implicit mask; both keep their arguments in `config`."""
+class _SelfAttending(_ExplicitMasks, _KeepsShape):
+    """A layer of one input and a mask; its arguments are in `config`."""
 
     def __call__(self, x: Any, mask: Any | None = None, **kwargs: Any) -> Any:
-        """Same as `call`."""
-        check_query_key_value(x, x, x, axes=3)
-        check_features(self.config["d_model"], x=x)
-        check_mask(mask, x.shape[0], self.config["num_heads"], x.shape[1], x.shape[1])
-        if getattr(x, "_keras_mask", None) is not None:
-            # Keras would fill it in as our mask, and (batch, length) would be read as (length_q, length_k).
-            raise ValueError(
-                "x carries an implicit Keras mask, as from mask_zero=True: expected none, give mask=padding_mask(tokens)"
-            )
+        """Same as `call`; refuses a mask that comes attached to x."""
+        check_vectors(self.d_model, x=x)
+        check_mask(mask, x.shape[0], self.num_heads, x.shape[1], x.shape[1])
         return super().__call__(x, mask=mask, **kwargs)
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: Keras would attach the mask of `call` to the output, for the layers that follow."""
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        """The shape of the input."""
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4
 @keras.saving.register_keras_serializable(package="three_ways")
 class EncoderBlock(_SelfAttending):
     """Self-attention and a feed-forward network, each inside a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first, eps: normalise the input of each sub-layer (True) or each sum (False); added to the variance there.
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Vaswani et al. 2017, section 3.1 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, table 1 (both orders).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff, "dropout": dropout}
-        self.config |= {"norm_first": norm_first, "activation": activation, "eps": eps}
-        self.attention = MultiHeadAttention(d_model, num_heads, dropout, dtype=self.dtype_policy)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=self.dtype_policy)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
+        self.d_model, self.num_heads = d_model, num_heads
+        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "norm_first": norm_first}
+        self.config |= {"activation": activation, "eps": eps}
+        policy = {"dtype": self.dtype_policy}
+        residual = (d_model, dropout, norm_first, eps)
+        self.attention = MultiHeadAttention(d_model, num_heads, dropout, **policy)
+        self.attention_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
+        self.feed_forward_residual = ResidualConnection(*residual, **policy)
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
-        for layer in (self.attention, self.attention_residual, self.feed_forward, self.feed_forward_residual):
-            layer.build(input_shape)
+        self.attention.build(input_shape)
+        self.attention_residual.build(input_shape)
+        self.feed_forward.build(input_shape)
+        self.feed_forward_residual.build(input_shape)
         self.built = True
 
-    def call(self, x: Any, mask: Any | None = None, training: bool | None = None) -> Any:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, length)."""
+    def call(
+        self,
+        x: Float[Any, "batch length d_model"],
+        mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        training: bool | None = None,
+    ):
+        """The output, shaped as x; the mask is True where a query may attend."""
         mode = {"training": training}
-        x = self.attention_residual(x, lambda h: self.attention(h, h, h, mask=mask, **mode), **mode)
-        return self.feed_forward_residual(x, lambda h: self.feed_forward(h, **mode), **mode)
+
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, h, h, mask=mask, **mode)
+
+        # 2 attend, and add to x
+        h = self.attention_residual(x, attend, **mode)
+        # 3 feed forward, and add to h
+        network = partial(self.feed_forward, **mode)
+        return self.feed_forward_residual(h, network, **mode)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
 class Encoder(_SelfAttending):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
-        num_layers: number of blocks, each with weights of its own.
-        activation: of every block's feed-forward network.
-        eps: of every LayerNorm, as for `EncoderBlock`.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `EncoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         check_positive(num_layers=num_layers)
         super().__init__(**kwargs)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = [EncoderBlock(*arguments, dtype=self.dtype_policy) for _ in range(num_layers)]
-        self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy) if norm_first else None
+        self.d_model, self.num_heads = d_model, num_heads
+        policy = {"dtype": self.dtype_policy}
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+        self.blocks = [EncoderBlock(*block, **policy) for _ in range(num_layers)]
+        self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
         self.config = self.blocks[0].config | {"num_layers": num_layers}
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
-        for layer in [*self.blocks, *([] if self.norm is None else [self.norm])]:
-            layer.build(input_shape)
+        for block in self.blocks:
+            block.build(input_shape)
+        if self.norm is not None:
+            self.norm.build(input_shape)
         self.built = True
 
-    def call(self, x: Any, mask: Any | None = None, training: bool | None = None) -> Any:
-        """Map (batch, length, d_model) to the same shape; every block gets the mask, as for `EncoderBlock`."""
+    def call(
+        self,
+        x: Float[Any, "batch length d_model"],
+        mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        training: bool | None = None,
+    ):
+        """The output, shaped as x; every block gets the mask."""
+        # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask=mask, training=training)  # (batch, length, d_model)
-        return x if self.norm is None else self.norm(x)
+            x = block(x, mask=mask, training=training)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+        return x
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")
 class TransformerBlock(EncoderBlock):
-    """An `EncoderBlock` under the name and with the arguments of Keras' own examples: post-norm, ReLU.
+    """An `EncoderBlock` as in Keras' own examples: their names, post-norm, ReLU.
 
-    Args:
-        embed_dim: features of a position, in and out (d_model).
-        num_heads: heads of the attention, which share the features evenly.
-        ff_dim: features between the two layers of the feed-forward network (d_ff).
-        rate: rate of dropout, in [0, 1) (dropout).
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide embed_dim.
-
-    Source: Vaswani et al. 2017, section 3.1; the arguments as in keras.io, "Text classification with Transformer".
+    embed_dim is d_model, ff_dim is d_ff, and rate is dropout.
+    Source: keras.io, "Text classification with Transformer".
     """
 
-    def __init__(self, embed_dim: int, num_heads: int, ff_dim: int, rate: float = 0.1, **kwargs: Any):
-        super().__init__(embed_dim, num_heads, ff_dim, rate, norm_first=False, activation="relu", **kwargs)
+    @checked
+    def __init__(
+        self, embed_dim: int, num_heads: int, ff_dim: int, rate: float = 0.1, **kwargs
+    ):
+        super().__init__(
+            embed_dim,
+            num_heads,
+            ff_dim,
+            rate,
+            norm_first=False,
+            activation="relu",
+            **kwargs,
+        )
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
         config = super().get_config()
-        names = {"embed_dim": "d_model", "ff_dim": "d_ff", "rate": "dropout"}
-        config |= {name: config.pop(ours) for name, ours in names.items()}
-        return {name: value for name, value in config.items() if name not in ("norm_first", "activation", "eps")}
+        for fixed in ("norm_first", "activation", "eps"):
+            del config[fixed]
+        config["embed_dim"] = config.pop("d_model")
+        config["ff_dim"] = config.pop("d_ff")
+        config["rate"] = config.pop("dropout")
+        return config

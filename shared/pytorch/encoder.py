@@ -6,7 +6,8 @@ __all__ = ['EncoderBlock', 'Encoder']
 # %% ../../notebooks/08_encoder/pytorch.ipynb #title-3
 from torch import Tensor, nn
 
-from ..checks import check_features, check_positive, check_query_key_value
+from ..checks import check_positive
+from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 
@@ -14,64 +15,90 @@ from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 class EncoderBlock(nn.Module):
     """Self-attention and a feed-forward network, each inside a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
-        eps: added to the variance by every LayerNorm, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Vaswani et al. 2017, section 3.1 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, table 1 (both orders).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+    ):
         super().__init__()
+        self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        residual = (d_model, dropout, norm_first, eps)
+        self.attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, length)."""
-        check_query_key_value(x, x, x, axes=3)
-        check_features(self.attention.d_model, x=x)
-        x = self.attention_residual(x, lambda h: self.attention(h, h, h, mask))  # (batch, length, d_model)
-        return self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model)
+    @checked
+    def forward(
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+    ):
+        """The output, shaped as x; the mask is True where a query may attend."""
+
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, h, h, mask)
+
+        # 2 attend, and add to x
+        h = self.attention_residual(x, attend)
+        # 3 feed forward, and add to h
+        return self.feed_forward_residual(h, self.feed_forward)
 
 # %% ../../notebooks/08_encoder/pytorch.ipynb #implementation-4
 class Encoder(nn.Module):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first: of every block, as for `EncoderBlock`.
-        num_layers: number of blocks, each with weights of its own.
-        activation: of every block's feed-forward network.
-        eps: of every LayerNorm, as for `EncoderBlock`.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `EncoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+    ):
         check_positive(num_layers=num_layers)
         super().__init__()
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = nn.ModuleList(EncoderBlock(*arguments) for _ in range(num_layers))
+        self.d_model, self.num_heads = d_model, num_heads
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+        self.blocks = nn.ModuleList(EncoderBlock(*block) for _ in range(num_layers))
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (batch, length, d_model) to the same shape; every block gets the mask, as for `EncoderBlock`."""
+    @checked
+    def forward(
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+    ):
+        """The output, shaped as x; every block gets the mask."""
+        # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask)  # (batch, length, d_model)
-        return x if self.norm is None else self.norm(x)
+            x = block(x, mask)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+        return x
