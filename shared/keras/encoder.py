@@ -82,10 +82,13 @@ class EncoderBlock(_SelfAttending):
             return self.attention(h, h, h, mask=mask, **mode)
 
         # 2 attend, and add to x
-        h = self.attention_residual(x, attend, **mode)
+        add = self.attention_residual
+        h = add(x, attend, **mode)
         # 3 feed forward, and add to h
-        network = partial(self.feed_forward, **mode)
-        return self.feed_forward_residual(h, network, **mode)
+        add = self.feed_forward_residual
+        network = self.feed_forward
+        network = partial(network, **mode)
+        return add(h, network, **mode)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")

@@ -58,16 +58,18 @@ class EncoderBlock(Module):
             return self.attention(h, h, h, mask)
 
         # 2 attend, and add to x
-        h = self.attention_residual(x, attend)
+        add = self.attention_residual
+        h = add(x, attend)
         # 3 feed forward, and add to h
-        return self.feed_forward_residual(h, self.feed_forward)
+        add = self.feed_forward_residual
+        return add(h, self.feed_forward)
 
     @checked
     def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
         """Add to the parameters' gradients; return that of x."""
         # 3 feed forward, and add to h
-        network = self.feed_forward.backward
-        grad = self.feed_forward_residual.backward(grad_output, network)
+        add = self.feed_forward_residual
+        grad = add.backward(grad_output, self.feed_forward.backward)
 
         # 1 one array was query, key and value: its three gradients add up
         def attend_backward(g):
@@ -75,7 +77,8 @@ class EncoderBlock(Module):
             return grad_query + grad_key + grad_value
 
         # 2 attend, and add to x
-        return self.attention_residual.backward(grad, attend_backward)
+        add = self.attention_residual
+        return add.backward(grad, attend_backward)
 
 # %% ../../notebooks/08_encoder/numpy.ipynb #implementation-4
 class Encoder(Module):

@@ -55,9 +55,11 @@ class EncoderBlock(nn.Module):
             return self.attention(h, h, h, mask)
 
         # 2 attend, and add to x
-        h = self.attention_residual(x, attend)
+        add = self.attention_residual
+        h = add(x, attend)
         # 3 feed forward, and add to h
-        return self.feed_forward_residual(h, self.feed_forward)
+        add = self.feed_forward_residual
+        return add(h, self.feed_forward)
 
 # %% ../../notebooks/08_encoder/pytorch.ipynb #implementation-4
 class Encoder(nn.Module):
