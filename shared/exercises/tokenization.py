@@ -114,6 +114,15 @@ def _longest_token(ids, merges):
     return np.array(result)
 
 
+def _first_place(ids, merges):
+    ids = [int(i) for i in ids]
+    for left, right, made in merges:
+        places = [i for i in range(len(ids) - 1) if (ids[i], ids[i + 1]) == (left, right)]
+        if places:
+            ids[places[0] : places[0] + 2] = [int(made)]
+    return np.array(ids)
+
+
 def _one_merge(ids, merges):
     return _join(ids, *merges[0])
 
@@ -205,7 +214,7 @@ EXERCISES = {
         hints=[
             "collections.Counter(zip(ids[:-1].tolist(), ids[1:].tolist())) counts all pairs.",
             "min with a key can look at two things at once: first the count, then the pair.",
-            "best = min(pairs, key=lambda pair: (-pairs[pair], pair)); return np.array(best)",
+            "The largest count is the smallest negative count. Return the pair as an array.",
         ],
     ),
     "04.3": Exercise(
@@ -221,7 +230,7 @@ EXERCISES = {
         hints=[
             "Undo what was done last first.",
             "For each merge, build a new list: left and right in the place of made, everything else as it is.",
-            "for left, right, made in merges[::-1]: ids = [part for i in ids for part in ((left, right) if i == made else (i,))]",
+            "merges[::-1] goes through the merges from the last to the first.",
         ],
     ),
     "04.4": Exercise(
@@ -234,11 +243,12 @@ EXERCISES = {
             "You join whatever pair comes first from the left; the merge that was learned first goes first.": _leftmost_pair,
             "You take the longest token that fits; what counts is the order of the merges.": _longest_token,
             "Only the first merge is applied; go through all of them.": _one_merge,
+            "You join only the first place of each pair; a merge joins the pair wherever it is.": _first_place,
         },
         hints=[
             "join_pair, from By hand, does one merge.",
             "One loop over the rows of merges; each gets the result of the one before.",
-            "ids = ids.tolist(); for left, right, made in merges.tolist(): ids = join_pair(ids, (left, right), made)",
+            "join_pair compares lists: ids.tolist() and merges.tolist() make them.",
         ],
     ),
     "04.6": Exercise(
@@ -272,7 +282,7 @@ EXERCISES = {
         hints=[
             "lengths.sort().values.split(batch_size) gives the lengths of each batch.",
             "A batch holds len(batch) * batch.max() ids, of which batch.sum() are real.",
-            "total = sum(len(b) * b.max() for b in batches); return 1 - lengths.sum() / total",
+            "Add up over all batches, and divide once at the end.",
         ],
     ),
     "04.7": Exercise(
@@ -280,7 +290,7 @@ EXERCISES = {
         right=_to_the_end,
         inputs=_draw_padded,
         shape="(batch, length)",
-        praise="One stable sort does it, for the whole batch at once.",
+        praise="One stable sort can do it for the whole batch at once.",
         mistakes={
             "You reverse the rows: the padding is at the end, and the text runs backwards.": lambda x: x[:, ::-1],
             "You sort the ids themselves; they must keep their order.": lambda x: -np.sort(-x, axis=1),
@@ -295,8 +305,8 @@ EXERCISES = {
         },
         hints=[
             "Give each place a key: 0 for a real token, 1 for padding. Then sort the places by their keys.",
-            "keras.ops.argsort is stable on every backend: equal keys keep their order.",
-            'order = ops.argsort(ops.cast(tokens == 0, "int32"), axis=1); ops.take_along_axis(tokens, order, axis=1)',
+            "keras.ops.argsort is stable on TensorFlow, PyTorch and JAX: equal keys keep their order.",
+            "ops.cast makes numbers of True and False, and ops.take_along_axis picks by the order that argsort found.",
         ],
     ),
     "04.8": Exercise(
