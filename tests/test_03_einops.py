@@ -21,7 +21,7 @@ from torch.nn import functional as F
 import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
-from shared import checks, digits, parity, plots, side_by_side
+from shared import checks, digits, exercises, parity, plots, side_by_side
 from shared.data.letters import COLOURS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
@@ -845,6 +845,29 @@ def test_layers_of_einops_are_not_loaded(tmp_path):
     model.save(tmp_path / "model.keras")
     with pytest.raises(TypeError, match="could not be deserialized"):
         keras.saving.load_model(tmp_path / "model.keras")
+
+
+# Exercises
+
+
+def test_a_height_in_pixels_gets_advice():
+    def images(sequence, size, height):
+        return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height, p=size, q=size)
+
+    verdict, message = exercises.judge("03.3", images)
+    assert verdict == "wrong" and message.endswith("it counts rows of patches, not rows of pixels.")
+
+
+@pytest.mark.tensorflow
+def test_a_mask_that_stays_bool_is_named():
+    def counted(x, mask):
+        return ops.sum(x * mask[:, :, None], axis=1) / ops.sum(mask, axis=1)[:, None]
+
+    def multiplied(x, mask):
+        return ops.sum(ops.multiply(x, mask[:, :, None]), axis=1) / ops.sum(mask, axis=1)[:, None]
+
+    assert exercises.judge("03.7", counted)[1].startswith("close. The mask is bool")
+    assert "The mask is bool: make numbers of it" in exercises.judge("03.7", multiplied)[1]
 
 
 # Bad input

@@ -54,6 +54,11 @@ def _mean_of_real(x, mask):
     return (x * mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
 
 
+def _mean_of_booleans(x, mask):
+    """What TensorFlow makes of x * mask if the mask is bool: both become bool, x by dropping its decimals."""
+    return (np.trunc(x).astype(bool) & mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
+
+
 def _draw_sentences(rng):
     """Sentences of different lengths; what is at their padding is large, so that it shows in a mean."""
     lengths = rng.permutation([2, 3, 5])
@@ -65,9 +70,9 @@ EXERCISES = {
     "03.1": Exercise(
         right=9,
         mistakes={
-            "That is index 5 of (h w), which is the memory as it was. In (w h) the last name, h, moves fastest.": 5,
+            "That is index 5 of (h w), or index 4 of (w h). In (w h) h moves fastest, and the first number is at index 0.": 5,
             "That is the pixel in row 1 and column 2. Index 5 is 1 * 3 + 2, because h has 3 steps: w is 1 and h is 2.": 6,
-            "You counted from 1: that is the fifth number, at index 4.": 5 - 4,
+            "That is the fifth number of the memory as it was. In (w h) h moves fastest, and the first number is at index 0.": 4,
             "That is index 6. The first number is at index 0.": 2,
         },
         hints=(
@@ -97,7 +102,7 @@ EXERCISES = {
         hints=(
             "Split the channels into two axes, groups and channels of a group.",
             "Brackets on the left split: (g c), with g=groups. On the right the group must move fastest.",
-            'rearrange(x, "b h w (g c) -> ...", g=groups)',
+            "One call of `rearrange` does it; b, h and w stay as they are.",
         ),
         shape="that of x",
         praise="Every neighbor now comes from another group.",
@@ -125,7 +130,11 @@ EXERCISES = {
         hints=(
             "Read the pattern of `patches` from right to left.",
             "Three sizes must be given: h, p and q. How many rows of patches does an image of this height have?",
-            "h is height // size, and p and q are size.",
+            "In the pattern, h counts rows of patches; p and q are the rows and columns of pixels in one patch.",
+        ),
+        errors=dict.fromkeys(
+            ("does not fit an axis of size", "can't divide axis"),
+            "If you gave h: it counts rows of patches, not rows of pixels.",
         ),
         shape="(batch, height, width, 3)",
         praise="This is how a masked autoencoder shows what it has filled in.",
@@ -179,7 +188,7 @@ EXERCISES = {
         hints=(
             "The channels are first here: the input is b, channels, h, w.",
             "Split the channels into three: c, and the place p, q in a block of 2 by 2.",
-            '"b (c p q) h w -> b c ...", with p=2 and q=2',
+            "On the right, h and p make the height, and w and q make the width.",
         ),
         shape="(batch, channels / 4, 2 * height, 2 * width)",
         praise="That is nn.PixelShuffle(2), bit for bit.",
@@ -202,12 +211,16 @@ EXERCISES = {
             "You divided by the number of real positions of the whole batch. Each sentence has its own number.": lambda x, mask: (
                 (x * mask[..., None]).sum(axis=1) / mask.sum()
             ),
+            "The mask is bool, and x times it is bool too in TensorFlow. Make numbers of the mask with ops.cast first.": _mean_of_booleans,
         },
         hints=(
             "A mean is a sum divided by a count. Which positions are summed, and how many are there?",
-            "Give the mask a third axis of size 1, and multiply: False becomes 0.",
+            "Make numbers of the mask with `ops.cast`: False becomes 0. Give it a third axis of size 1, and multiply.",
             "The count is the sum of the mask over the positions, for each sentence.",
         ),
+        errors={
+            "must have the same dtype": "The mask is bool: make numbers of it first, of the dtype of x, with ops.cast."
+        },
         shape="(batch, d)",
         praise="The vectors of the padding no longer matter.",
     ),
@@ -217,6 +230,7 @@ EXERCISES = {
             "You took both to have the same order. This course's order is (p q c), and pixel_unshuffle's is (c p q).": 5,
             "You read index 5 as (c p q). The number is given in (p q c): 5 = (0 * 2 + 1) * 3 + 2.": 4,
             "That is the right pixel and color, with p and q exchanged. Index 5 is p = 0, q = 1, c = 2.": 10,
+            "You gave each color 3 places. In (c p q) each has the 2 * 2 places of a block.": 7,
             "That is pixel (0, 0) of color 2. Index 5 = (0 * 2 + 1) * 3 + 2 is q = 1.": 8,
         },
         hints=(

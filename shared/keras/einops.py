@@ -67,7 +67,7 @@ class Rearrange(keras.layers.Layer):
 # %% ../../notebooks/03_einops/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
 class Reduce(Rearrange):
-    """`einops.reduce` as a layer: the axes that the right side doesn't name go."""
+    """`einops.reduce` as a layer: the axes that the right side doesn't name disappear."""
 
     @checked
     def __init__(self, pattern: str, reduction: str, **kwargs):
