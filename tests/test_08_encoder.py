@@ -431,6 +431,16 @@ def test_every_dropout_acts_in_training(track, place, rng):
 
 
 @pytest.mark.parametrize("track", TRACKS)
+def test_the_rate_of_dropout_reaches_every_part(track):
+    for name, arguments in (("EncoderBlock", {}), ("Encoder", {"num_layers": 2})):
+        module = getattr(TRACKS[track], name)(**BLOCK, dropout=0.3, **arguments)
+        for block in getattr(module, "blocks", [module]):
+            for part in (block.attention, block.attention_residual, block.feed_forward, block.feed_forward_residual):
+                rate = part.dropout  # in Keras' attention the rate itself
+                assert getattr(rate, "p" if track == "pytorch" else "rate", rate) == 0.3
+
+
+@pytest.mark.parametrize("track", TRACKS)
 def test_order_of_the_norm(track, rng):
     """Post-norm: every position has mean 0 and variance 1 at first; pre-norm: only behind the last norm."""
     x = 3 * rng.normal(size=(2, 6, 8))

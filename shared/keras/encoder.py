@@ -4,7 +4,6 @@
 __all__ = ['EncoderBlock', 'Encoder', 'TransformerBlock']
 
 # %% ../../notebooks/08_encoder/keras.ipynb #title-3
-from functools import partial
 from typing import Any
 
 import keras
@@ -72,23 +71,19 @@ class EncoderBlock(_SelfAttending):
         self,
         x: Float[Any, "batch length d_model"],
         mask: Bool[Any, "#batch #heads #length #length"] | None = None,
-        training: bool | None = None,
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
-        mode = {"training": training}
 
         # 1 make attention a function of one array
         def attend(h):
-            return self.attention(h, h, h, mask=mask, **mode)
+            return self.attention(h, h, h, mask=mask)
 
         # 2 attend, and add to x
         add = self.attention_residual
-        h = add(x, attend, **mode)
+        h = add(x, attend)
         # 3 feed forward, and add to h
         add = self.feed_forward_residual
-        network = self.feed_forward
-        network = partial(network, **mode)
-        return add(h, network, **mode)
+        return add(h, self.feed_forward)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -133,12 +128,11 @@ class Encoder(_SelfAttending):
         self,
         x: Float[Any, "batch length d_model"],
         mask: Bool[Any, "#batch #heads #length #length"] | None = None,
-        training: bool | None = None,
     ):
         """The output, shaped as x; every block gets the mask."""
         # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask=mask, training=training)
+            x = block(x, mask=mask)
         # 2 normalize, if pre-norm
         if self.norm is not None:
             x = self.norm(x)
