@@ -989,3 +989,9 @@ def test_numpy_backward_refuses_another_shape(rng):
     convolution(rng.normal(size=(1, 4, 4, 2)))
     with pytest.raises(ValueError, match="grad_output has shape"):
         convolution.backward(np.ones((1, 4, 4, 2)))
+
+
+@pytest.mark.parametrize(("pattern", "sizes"), [("axis_0 ... -> ... axis_0", {}), ("a (x y) z -> x z (a y)", {"x": 3})])
+def test_names_of_axes_do_not_collide_with_those_of_the_program(pattern, sizes):
+    x = np.arange(24).reshape(2, 3, 4)
+    np.testing.assert_array_equal(numpy_track.rearrange(x, pattern, **sizes), einops.rearrange(x, pattern, **sizes))

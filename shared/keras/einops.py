@@ -34,6 +34,7 @@ _OF_LAYERS = {"name", "dtype", "trainable"}  # what every layer of Keras takes
 class Rearrange(keras.layers.Layer):
     """`einops.rearrange` as a layer, on any backend, with unknown sizes.
 
+    An axis that the pattern calls 1 must be known to be 1.
     kwargs are sizes of axes, by name, and Keras' own name, dtype and trainable.
     Source: Rogozhnikov 2022, "Einops: Clear and Reliable Tensor Manipulations".
     """

@@ -111,7 +111,7 @@ def read_pattern(pattern: str, shape: tuple, lengths: dict) -> tuple[list, list,
     left, arrow, right = pattern.partition("->")
     if "..." in left:  # stands for as many axes as the others leave over
         count = len(shape) - len(read_axes(left.replace("...", "")))
-        dots = " ".join(f"axis_{number}" for number in range(count))
+        dots = " ".join(f"_{number}" for number in range(count))
         left, right = left.replace("...", dots), right.replace("...", dots)
     left, right = read_axes(left), read_axes(right)
     if not arrow or len(left) != len(shape):
@@ -165,7 +165,7 @@ def move(
 
 # %% ../../notebooks/03_einops/numpy.ipynb #build-three-code
 @checked
-def rearrange(x: Shaped[ndarray, "..."], pattern: str, **lengths: int) -> ndarray:
+def rearrange(x: Shaped[ndarray, "..."], pattern: str, /, **lengths: int) -> ndarray:
     """Split, reorder and merge axes; no number changes.
 
     Source: Rogozhnikov 2022, "Einops: Clear and Reliable Tensor Manipulations".
@@ -175,7 +175,7 @@ def rearrange(x: Shaped[ndarray, "..."], pattern: str, **lengths: int) -> ndarra
 
 @checked
 def reduce(
-    x: Shaped[ndarray, "..."], pattern: str, reduction: str, **lengths: int
+    x: Shaped[ndarray, "..."], pattern: str, /, reduction: str, **lengths: int
 ) -> ndarray:
     """Rearrange, and reduce the axes that the right side doesn't name."""
     if reduction not in ("mean", "max", "min", "sum", "prod"):
@@ -184,7 +184,7 @@ def reduce(
 
 
 @checked
-def repeat(x: Shaped[ndarray, "..."], pattern: str, **lengths: int) -> ndarray:
+def repeat(x: Shaped[ndarray, "..."], pattern: str, /, **lengths: int) -> ndarray:
     """Rearrange, and copy along the axes that only the right side names."""
     return move(x, pattern, lengths, copies=True)
 
