@@ -242,6 +242,9 @@ EXERCISES = {
             "There is one skip path here; you count two.": (
                 lambda g, norm, attention, network: 2 * g + norm(sum(attention(g)) + network(g))
             ),
+            "attention_backward returns a tuple of three; add them up before you add anything else.": (
+                lambda g, norm, attention, network: g + norm(np.stack(attention(g)) + network(g))
+            ),
             "You take the mean of attention's three gradients; the chain rule adds them.": (
                 lambda g, norm, attention, network: g + norm(sum(attention(g)) / 3 + network(g))
             ),
@@ -276,6 +279,9 @@ EXERCISES = {
             ),
             "You join the stages along an axis that exists; torch.stack makes a new one.": (
                 lambda x, blocks: np.concatenate(list(_stream(x, blocks)))
+            ),
+            "A block's output holds its input already; you add the input once more.": (
+                lambda x, blocks: _stream(x, [lambda h, block=block: h + block(h) for block in blocks])
             ),
             "That is what each block adds; the stream itself is asked for.": (
                 lambda x, blocks: np.concatenate([x[None], np.diff(_stream(x, blocks), axis=0)])
@@ -318,7 +324,7 @@ EXERCISES = {
         right=_attention_mask,
         inputs=_draw_tokens,
         shape="(batch, length, length)",
-        praise="In this course the layer adds the axis for heads, and broadcasting does the rest.",
+        praise="In this course one row for each sequence is enough, of shape (batch, 1, 1, length): it is broadcast.",
         mistakes={
             "You hide the padding's own queries, too; only keys are hidden. (An implicit Keras mask hides both.)": (
                 lambda tokens: _attention_mask(tokens) & _attention_mask(tokens).swapaxes(1, 2)
@@ -356,7 +362,7 @@ EXERCISES = {
             "The biases of the linear maps are missing: four in attention, two in the network.": 8320,
             "Biases and norms are missing: those are the kernels alone.": 8192,
             "That would be ff_dim = 4 embed_dim, the formula 12 D² + 13 D. Here ff_dim is 64.": 12704,
-            "That is key_dim = embed_dim in every head, the mistake that the dictionary warns of.": 21120,
+            "That is key_dim = embed_dim in every head, as in Keras' own examples; a head is embed_dim / num_heads wide.": 21120,
             "Attention has four projections: query, key, value and output.": 7488,
         },
         hints=[
