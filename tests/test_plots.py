@@ -59,6 +59,7 @@ CALLS = {
     "predictions": lambda: plots.predictions(
         [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
     ),
+    "prediction_costs": lambda: plots.prediction_costs(0.8, {"a coin": 0.5, "exact": 0.8, "sure": 0.99}),
     "dials": lambda: plots.dials(np.array([[0.0, 1, 0, 1], [1, 0, 0.1, 0.995]])),
     "number_grids": lambda: plots.number_grids({"h w": np.array([[1, 2], [3, 4]]), "(w h)": np.array([1, 3, 2, 4])}),
     "tiles": lambda: plots.tiles({"h w p q c": np.ones((2, 6, 4, 5, 3)) * 0.5}),
@@ -77,6 +78,8 @@ DESCRIBED = {  # what a plot says of itself
     "moved from (0, 1) to (0.50, 1.50).",
     "predictions": "price against size, from 1 to 3: before from 1.00 to 3.00; after from 2.00 to 4.50. The targets are "
     "points at (1, 2), (2, 3), (3, 5); a dashed line joins each to every prediction: its error.",
+    "prediction_costs": "Curve of the average cost (nats) against the predicted chance of T, whose exact chance is 0.80: lowest there, "
+    "0.50. Marked: a coin at 0.50 costs 0.69; exact at 0.80 costs 0.50; sure at 0.99 costs 0.93.",
     "number_grids": "Arrays, row by row. h w: 1 2 / 3 4; (w h): 1 3 2 4.",
     "tiles": "Patches: h w p q c, 2 by 6 patches of 4 by 5 pixels.",
     "dials": "2 dials with a hand for each of 2 positions: features 0 and 1 turn by 90 degrees a position; "
@@ -130,6 +133,8 @@ def test_maps_and_bars_describe_themselves_when_no_text_is_given():
         "Attention map, a map: 2 queries, 3 keys. Head 0, each query and the keys it attends to most: "
         "G to A1; A to nothing."
     )
+    trained = plots.attention_map(np.full((2, 2, 3), 1 / 3), "GA", "GAT", trained=True).alt
+    assert trained == "Attention map: 2 queries, 3 keys. 2 heads of a trained model."
     bars = plots.bars({"forward": dict.fromkeys(FRAMEWORKS, 1.5)}, "time (ms)").alt
     assert bars == "Bars of time (ms) for NumPy, PyTorch, Keras, in 1 groups: forward."
     curves = plots.loss_curves({"NumPy": [3.0, 2.0, 1.0]}, {"optimum": 0.5}, y_label="loss").alt
@@ -175,6 +180,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
     ("word_vectors", "nature", "money"),
     ("predictions", "size", "price"),
     ("tiles", "column (patches)", "row (patches)"),
+    ("prediction_costs", "predicted chance of T", "average cost (nats)"),
     ("dials", "feature 0 (sine)", "feature 1 (cosine)"),
 ])  # fmt: skip
 def test_axes_are_labelled(figures, name, x_label, y_label):
@@ -234,6 +240,12 @@ def test_curves_on_one_another_are_all_seen():
     for name, colour in plots.COLOURS.items():
         shade = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
         assert (np.abs(pixels - shade).max(-1) < 0.02).sum() > 300, f"{name} is hidden"
+
+
+def test_curves_may_be_thin_and_known_at_some_steps_only(figures):
+    figure = plots.loss_curves({"a": [3.0, 2.0], "b": [2.0, 1.0]}, {}, ALT, window=1, every=10, overlaid=False)
+    assert [line.get_xdata().tolist() for line in figure.axes[0].lines] == [[10, 20]] * 2
+    assert {line.get_linewidth() for line in figure.axes[0].lines} == {1.4}
 
 
 def test_bounds_are_drawn_and_named(figures):
@@ -344,6 +356,8 @@ BAD = {
     "prediction too short": (lambda: plots.predictions([1, 2], {"a": [1]}, "x", "y"), ValueError, "a has 1 numbers: expected 2"),
     "a target too many": (lambda: plots.predictions([1, 2], {"a": [1, 2]}, "x", "y", [1, 2, 3]), ValueError, "targets has 3 numbers: expected 2"),
     "predictions of text": (lambda: plots.predictions([1, 2], {"a": ["1", "2"]}, "x", "y"), TypeError, "a has dtype"),
+    "no guess": (lambda: plots.prediction_costs(0.5, {}), ValueError, "guesses={}: expected at least one"),
+    "a certain guess": (lambda: plots.prediction_costs(0.5, {"a": 1.0}), ValueError, "a=1.0: expected a chance above 0 and below 1"),
     "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
     "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
     "empty alt": (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt='  ': expected a sentence"),

@@ -133,6 +133,7 @@ def attention_map(
     alt: str | None = None,
     title: str = "",
     largest: float = 1.0,
+    trained: bool = False,
 ) -> Picture:
     """Draw attention weights: a row for each query, a column for each key, a panel for each head.
 
@@ -143,6 +144,7 @@ def attention_map(
         alt: what the plot shows; None for a description made from the weights.
         title: a title above the panels.
         largest: the weight that is drawn darkest, the same in every panel; 1 makes all maps comparable.
+        trained: whether a model was trained to these weights, which then differ a little from one processor to another: the description leaves them out.
 
     Returns:
         The picture, with its alt text.
@@ -200,12 +202,16 @@ def attention_map(
     figure.supylabel("query (token)", fontsize=10)
     figure.suptitle(title, fontsize=11)
     figure.colorbar(image, ax=figure.axes, label="weight", shrink=0.9)
-    return show(figure, _describe_attention(heads, query_labels, key_labels, title) if alt is None else alt)
+    return show(figure, _describe_attention(heads, query_labels, key_labels, title, trained) if alt is None else alt)
 
 
-def _describe_attention(heads: np.ndarray, query_labels: list[str], key_labels: list[str], title: str) -> str:
-    """For each query the keys that get at least two thirds of its largest weight."""
+def _describe_attention(
+    heads: np.ndarray, query_labels: list[str], key_labels: list[str], title: str, trained: bool
+) -> str:
+    """For each query the keys that get at least two thirds of its largest weight; of a trained model the sizes alone."""
     sentences = [f"Attention map{f', {title}' if title else ''}: {len(query_labels)} queries, {len(key_labels)} keys."]
+    if trained:
+        return f"{sentences[0]} {len(heads)} heads of a trained model."
     for number, head in enumerate(heads):
         told = []
         for label, row in zip(query_labels, head):
@@ -326,6 +332,59 @@ def predictions(
 
 
 @_styled
+def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str = "T") -> Picture:
+    """Draw what a prediction of one of two outcomes costs on average, against the chance that it gives to the first one.
+
+    Args:
+        chance: the exact chance of the first outcome, above 0 and below 1.
+        guesses: name: a predicted chance, above 0 and below 1, to be marked on the curve.
+        outcome: what the first outcome is called.
+
+    Returns:
+        The picture; its description names the lowest point and every guess.
+
+    Raises:
+        TypeError: if guesses is not a dict of real numbers.
+        ValueError: if guesses is empty, or a chance is not above 0 and below 1.
+    """
+    _not_empty("guesses", guesses)
+    for name, value in {"chance": chance, **guesses}.items():
+        if not 0 < float(_numbers(name, value, 0)) < 1:
+            raise ValueError(f"{name}={value}: expected a chance above 0 and below 1")
+
+    def cost(guess):
+        return -chance * np.log(guess) - (1 - chance) * np.log(1 - guess)
+
+    figure = Figure(figsize=(6.4, 3.6))
+    axes = figure.subplots()
+    x = np.linspace(0.01, 0.995, 400)
+    lowest = cost(chance)
+    axes.plot(x, cost(x), color=COLOURS["NumPy"], linewidth=2)
+    axes.axhline(lowest, color=INK, linestyle="--", linewidth=1)
+    axes.annotate(f"lowest possible: {lowest:.2f}", (0.01, lowest), (2, -13), textcoords="offset points")
+    told = []
+    for name, guess in guesses.items():
+        value = cost(guess)
+        axes.plot(guess, value, "o", color=COLOURS["PyTorch"], zorder=3)
+        if value > lowest + 0.01:
+            axes.vlines(guess, lowest, value, color=COLOURS["PyTorch"], linestyle=":", linewidth=1.3)
+        # Below the curve where it is lowest; to the left where there is no room to the right.
+        place, side = (
+            ((0, -14), "center") if value <= lowest + 0.01 else ((-8, 8), "right") if guess > 0.9 else ((6, 8), "left")
+        )
+        text = f"{name}: {value:.2f}"
+        axes.annotate(text, (guess, value), place, textcoords="offset points", color=COLOURS["PyTorch"], ha=side)
+        told.append(f"{name} at {guess:.2f} costs {value:.2f}")
+    axes.set(xlabel=f"predicted chance of {outcome}", ylabel="average cost (nats)", ylim=(0, 2.2), xlim=(0, 1))
+    axes.grid(alpha=0.25)
+    return show(
+        figure,
+        f"Curve of the average cost (nats) against the predicted chance of {outcome}, whose exact chance is {chance:.2f}: "
+        f"lowest there, {lowest:.2f}. Marked: {'; '.join(told)}.",
+    )
+
+
+@_styled
 def loss_curves(
     curves: Mapping[str, np.ndarray],
     bounds: Mapping[str, float],
@@ -335,26 +394,31 @@ def loss_curves(
     x_label: str = "training step",
     y_label: str = "cross-entropy (nats per site)",
     y_max: float | None = None,
+    every: int = 1,
+    overlaid: bool = True,
 ) -> Picture:
     """Draw the losses of training runs, lightly smoothed, and the bounds that no model, or no model of a kind, can pass.
 
     Args:
-        curves: name: (steps,) losses; the first is drawn widest, so that curves that lie on one another are all seen.
+        curves: name: (steps,) losses.
         bounds: name: value, each a dashed line with its name at its end; may be empty.
         alt: what the plot shows; None for a description made from the data.
         title: a title above the plot.
         window: each point is the mean over this many steps around it; the legend says so. 1 draws the losses as they are.
         x_label, y_label: what is on the axes, with its unit.
         y_max: the top of the plot, to look closer at the end of a run; None shows all.
+        every: steps from one number of a curve to the next, for what was measured now and then; the first is at this step.
+        overlaid: whether the curves lie on one another: the first is then drawn widest, so that all are seen. False draws all of them thin.
 
     Returns:
         The picture, with its alt text.
 
     Raises:
-        TypeError: if curves or bounds are not dicts of real numbers, or window is not a whole number.
-        ValueError: if there is no curve, a loss or bound is not finite, a curve is not one-dimensional, window is below 1, or y_max is below all that is drawn.
+        TypeError: if curves or bounds are not dicts of real numbers, or window or every is not a whole number.
+        ValueError: if there is no curve, a loss or bound is not finite, a curve is not one-dimensional, window or every is below 1, or y_max is below
+            all that is drawn.
     """
-    check_positive(window=window)
+    check_positive(window=window, every=every)
     _not_empty("curves", curves)
     if not isinstance(bounds, Mapping):
         raise TypeError(f"bounds={bounds!r}: expected a dict, got {type(bounds).__name__}")
@@ -362,12 +426,13 @@ def loss_curves(
     bounds = {name: float(_numbers(f"bounds[{name!r}]", value, 0)) for name, value in bounds.items()}
     figure = Figure(figsize=(7, 3.8))
     axes = figure.subplots()
-    lines = itertools.chain([(7, "-"), (4, "-"), (2, (0, (3, 2)))], itertools.repeat((1.4, "-")))
+    wide = [(7, "-"), (4, "-"), (2, (0, (3, 2)))] if overlaid else []
+    lines = itertools.chain(wide, itertools.repeat((1.4, "-")))
     for (name, curve), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), lines):
         total, count = (np.convolve(values, np.ones(window), "full") for values in (curve, np.ones(len(curve))))
         middle = slice((window - 1) // 2, (window - 1) // 2 + len(curve))
         axes.plot(
-            np.arange(1, len(curve) + 1),
+            every * np.arange(1, len(curve) + 1),
             (total / count)[middle],
             color=colour,
             label=name,

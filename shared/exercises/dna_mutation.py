@@ -1,0 +1,343 @@
+"""Chapter 10: DNA mutation."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _mean_cost(exact, predicted):
+    logarithms = np.log(np.where(exact > 0, predicted, 1))
+    return -(exact * logarithms).sum(axis=-1).mean()
+
+
+def _draw_chances(rng):
+    """Two distributions for each site, zero for the same letters; every site has a letter that never comes, but the first."""
+    exact, predicted = rng.dirichlet(np.ones(4), size=(2, int(rng.integers(4, 8)))) + 0.05
+    sites = np.arange(1, len(exact))
+    for chances in (exact, predicted):
+        chances[sites, sites % 4] = 0
+        chances /= chances.sum(axis=-1, keepdims=True)
+    return exact, predicted
+
+
+def _find_cpg(tokens):
+    found = np.zeros(tokens.shape, dtype=bool)
+    found[:, :-1] = (tokens[:, :-1] == 2) & (tokens[:, 1:] == 3)
+    return found
+
+
+def _draw_sequences(rng):
+    """The first row has a CpG, a GpC and padding; two rows, one after the other, begin with G and end in C."""
+    tokens = rng.integers(1, 5, size=(4, int(rng.integers(8, 11))))
+    tokens[0, :5] = 2, 3, 2, 2, 1
+    tokens[0, -2:] = 0
+    tokens[1, 0], tokens[1, -1] = 3, 2
+    tokens[2, 0], tokens[2, -1] = 3, 2
+    return (tokens,)
+
+
+def _flat(tokens):
+    flat = tokens.ravel()
+    found = np.zeros(flat.shape, dtype=bool)
+    found[:-1] = (flat[:-1] == 2) & (flat[1:] == 3)
+    return found.reshape(tokens.shape)
+
+
+def _at_the_g(tokens):
+    found = np.zeros(tokens.shape, dtype=bool)
+    found[:, 1:] = _find_cpg(tokens)[:, :-1]
+    return found
+
+
+def _gpc(tokens):
+    found = np.zeros(tokens.shape, dtype=bool)
+    found[:, 1:] = (tokens[:, 1:] == 2) & (tokens[:, :-1] == 3)
+    return found
+
+
+def _without_neighbors(tokens, exact):
+    predicted = np.zeros_like(exact)
+    for token in range(1, 5):
+        sites = tokens == token
+        if sites.any():
+            predicted[sites] = exact[sites].mean(axis=0)
+    return predicted
+
+
+def _draw_exact(rng):
+    batch, length = 3, int(rng.integers(6, 9))
+    tokens = rng.integers(1, 5, size=(batch, length))
+    tokens[1, -2:] = 0
+    exact = rng.dirichlet(np.ones(4), size=tokens.shape)
+    return tokens, exact * (tokens != 0)[..., None]
+
+
+def _in_each(tokens, exact):
+    """The average in each sequence by itself."""
+    return np.concatenate([_without_neighbors(t[None], e[None]) for t, e in zip(tokens, exact)])
+
+
+def _letter_blind(tokens, exact):
+    real = tokens != 0
+    return exact[real].mean(axis=0) * real[..., None]
+
+
+def _by_position(tokens, exact):
+    real = (tokens != 0)[..., None]
+    return exact.sum(axis=0) / real.sum(axis=0) * real
+
+
+def _over_all_sites(tokens, exact):
+    shares = np.zeros_like(exact)
+    for token in range(1, 5):
+        shares[tokens == token] = exact[tokens == token].sum(axis=0) / (tokens != 0).sum()
+    return shares
+
+
+def _log_softmax(logits):
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def _costs(logits, targets):
+    return -np.take_along_axis(_log_softmax(logits), targets[..., None], axis=-1)[..., 0]
+
+
+def _real_loss(logits, targets):
+    return _costs(logits, targets)[targets != 0].mean()
+
+
+def _draw_logits(rng):
+    """As many sites as tokens, so that exchanged axes raise no error; a reshape in place of a transpose is the same there."""
+    size = int(rng.integers(5, 8))
+    lengths = np.array([size, 3, size - 2])
+    targets = np.where(np.arange(size) < lengths[:, None], rng.integers(1, size, size=(3, size)), 0)
+    return rng.normal(size=(3, size, size)) * 2, targets
+
+
+def _mean_of_means(values, real):
+    return ((values * real).sum(axis=1) / real.sum(axis=1)).mean()
+
+
+def _accuracy(targets, logits):
+    right = logits.argmax(axis=-1) == targets
+    return right[targets != 0].mean()
+
+
+def _draw_targets(rng):
+    """Some right and some wrong, at the padding too; sequences of different length and accuracy."""
+    lengths = np.array([12, 4, 7])
+    targets = np.where(np.arange(12) < lengths[:, None], rng.integers(1, 5, size=(3, 12)), 0)
+    logits = rng.normal(size=(3, 12, 9))
+    told = np.where(rng.random((3, 12)) < np.array([[0.8], [0.3], [0.5]]), targets, rng.integers(0, 9, size=(3, 12)))
+    told[0, 0], told[1, 0] = targets[0, 0], 8  # one right and one wrong at least
+    told[1, 4], told[2, 7] = 0, 3  # padding that is told right, and padding that is not
+    return targets, logits + 9 * np.eye(9)[told]
+
+
+def _matches(targets, logits):
+    return logits.argmax(axis=-1) == targets
+
+
+EXERCISES = {
+    "10.1": Exercise(
+        right=-(0.9 * np.log(0.9) + 0.1 * np.log(0.1)),
+        digits=2,
+        praise="More mutations, and a lower cost: what counts is how certain the outcome is.",
+        mistakes={
+            "That is what T costs when it comes. C comes too, one time in ten; take the average.": -np.log(0.9),
+            "That is what C costs when it comes. T comes too, nine times in ten; take the average.": -np.log(0.1),
+            "That is the share of C alone; T has one too.": -0.1 * np.log(0.1),
+            "That is the share of T alone; C has one too.": -0.9 * np.log(0.9),
+            "That is in bits: you took the logarithm to base 2.": -(0.9 * np.log2(0.9) + 0.1 * np.log2(0.1)),
+            "That is the number for c = 0.8.": 0.5004,
+            "That is the cost of a coin, which is right for c = 0.5.": np.log(2),
+        },
+        hints=[
+            "Two letters can come, C and T. What are their chances, and what does each cost?",
+            "The best prediction gives the exact chances, so T costs -ln 0.9.",
+            "Average the two costs with the chances 0.1 and 0.9.",
+        ],
+    ),
+    "10.2": Exercise(
+        right=_mean_cost,
+        inputs=_draw_chances,
+        shape="one number",
+        praise="That is what dna.score computes, at all sites that aren't padding.",
+        mistakes={
+            "The two are exchanged: the exact chances weigh, and the logarithm is that of the prediction.": (
+                lambda exact, predicted: _mean_cost(predicted, exact)
+            ),
+            "You average over the letters too; a site's cost is a sum over its letters.": (
+                lambda exact, predicted: _mean_cost(exact, predicted) / exact.shape[-1]
+            ),
+            "You add up the sites; the average is asked for.": (
+                lambda exact, predicted: _mean_cost(exact, predicted) * len(exact)
+            ),
+            "The sign is wrong: a logarithm of a chance is negative, and a cost is not.": (
+                lambda exact, predicted: -_mean_cost(exact, predicted)
+            ),
+            "That is in bits: you took the logarithm to base 2.": (
+                lambda exact, predicted: _mean_cost(exact, predicted) / np.log(2)
+            ),
+            "That is the entropy of the exact chances; the prediction plays no part in it.": (
+                lambda exact, predicted: _mean_cost(exact, exact)
+            ),
+            "That is the Kullback-Leibler divergence: you subtracted the entropy.": (
+                lambda exact, predicted: _mean_cost(exact, predicted) - _mean_cost(exact, exact)
+            ),
+            "0 times the logarithm of 0 is NaN; a letter that never comes should cost nothing.": (
+                lambda exact, predicted: -(exact * np.log(predicted)).sum(axis=-1).mean()
+            ),
+            "You count the likeliest letter alone; all that can come have their share.": (
+                lambda exact, predicted: -np.log(predicted[np.arange(len(exact)), exact.argmax(axis=-1)]).mean()
+            ),
+        },
+        hints=[
+            "What does each letter cost when it comes? How often does it come?",
+            "Weigh the costs of a site's letters by the exact chances, add them, then average over the sites.",
+            "np.where can put a harmless number, such as 1, in the place of a 0 before the logarithm.",
+        ],
+    ),
+    "10.3": Exercise(
+        right=_find_cpg,
+        inputs=_draw_sequences,
+        shape="(batch, length)",
+        praise="The last site of a sequence never begins a CpG, whatever comes first in the next row.",
+        mistakes={
+            "You mark the G; the C is asked for.": _at_the_g,
+            "You mark both sites of each CpG; only its C is asked for.": (
+                lambda tokens: _find_cpg(tokens) | _at_the_g(tokens)
+            ),
+            "You mark every C; the G must follow it directly.": lambda tokens: tokens == 2,
+            "That is C after G; in a CpG the C comes first.": _gpc,
+            "You take a G on either side of the C; in a CpG the G comes second.": (
+                lambda tokens: _find_cpg(tokens) | _gpc(tokens)
+            ),
+            "A C at the end of a row is marked because the next row begins with G: you look across sequences.": _flat,
+            "A C at the end of a row is marked because the same row begins with G: np.roll goes round.": (
+                lambda tokens: (tokens == 2) & (np.roll(tokens, -1, axis=1) == 3)
+            ),
+            "The places are right, but booleans are asked for; yours are numbers.": (
+                lambda tokens: _find_cpg(tokens).astype(np.int64)
+            ),
+            "The last column is missing: return as many columns as tokens has.": (
+                lambda tokens: _find_cpg(tokens)[:, :-1]
+            ),
+        },
+        hints=[
+            "Compare the columns from the first to the last but one with those from the second on.",
+            "Two conditions at once: this token is C, and the one to its right is G.",
+            "The result has as many columns as tokens. What is true of the last one?",
+        ],
+    ),
+    "10.4": Exercise(
+        right=_without_neighbors,
+        inputs=_draw_exact,
+        shape="(batch, length, 4)",
+        praise="The cost of this prediction is the upper line in the figures of this chapter.",
+        mistakes={
+            "You average over all letters together; the model sees whether the site holds an A or a C.": _letter_blind,
+            "You average at each position; the model's letter is what tells the sites apart.": _by_position,
+            "You average in each sequence by itself; take all sequences together.": _in_each,
+            "Those are sums over a letter's sites, divided by all sites: divide by the number of the letter's own.": (
+                _over_all_sites
+            ),
+            "That is the prediction of a model that sees everything: average over the sites with the same letter.": (
+                lambda tokens, exact: exact
+            ),
+            "That is each site's own letter, for certain: no copy ever goes wrong in it.": (
+                lambda tokens, exact: np.eye(5)[tokens][..., 1:]
+            ),
+        },
+        hints=[
+            "All sites with the same letter look the same to this model, so they get the same prediction.",
+            "In By hand, the best chances for any C were an average of the two rows. Which average is it here?",
+            "A loop over the four tokens: select the sites of a token, average their exact chances, write the result back.",
+        ],
+    ),
+    "10.6": Exercise(
+        track="pytorch",
+        right=_real_loss,
+        inputs=_draw_logits,
+        shape="one number",
+        praise="Either order of the two axes works after a transpose, and ignore_index takes care of the rest.",
+        mistakes={
+            "The axes are exchanged: F.cross_entropy takes axis 1 for the classes, so transpose (a reshape mixes the "
+            "numbers). With as many sites as tokens nothing is raised.": lambda logits, targets: _real_loss(
+                logits.swapaxes(1, 2), targets
+            ),
+            "Padding counts in your mean.": lambda logits, targets: _costs(logits, targets).mean(),
+            "Axes exchanged, and padding counts as well.": (
+                lambda logits, targets: _costs(logits.swapaxes(1, 2), targets).mean()
+            ),
+            "Padding costs nothing now, but you still divide by the number of all targets.": (
+                lambda logits, targets: (_costs(logits, targets) * (targets != 0)).mean()
+            ),
+            "You average each sequence first; long ones should count more.": (
+                lambda logits, targets: _mean_of_means(_costs(logits, targets), targets != 0)
+            ),
+            "You add up the costs; the mean is asked for.": (
+                lambda logits, targets: (_costs(logits, targets) * (targets != 0)).sum()
+            ),
+            "F.cross_entropy takes logits; you give it what a softmax has made of them.": (
+                lambda logits, targets: _real_loss(np.exp(_log_softmax(logits)), targets)
+            ),
+        },
+        hints=[
+            "Where does F.cross_entropy expect the classes, if the input has three axes?",
+            "transpose exchanges two axes. Or make it two axes: all sites in one, the classes in the other.",
+            "One of its arguments names a target that doesn't count, neither in the sum nor in the division.",
+        ],
+    ),
+    "10.7": Exercise(
+        track="keras",
+        right=_accuracy,
+        inputs=_draw_targets,
+        shape="one number",
+        praise="compile takes such a function under metrics.",
+        mistakes={
+            "Padding counts in your mean.": lambda targets, logits: _matches(targets, logits).mean(),
+            "Padding is never right now, but you still divide by the number of all targets.": (
+                lambda targets, logits: (_matches(targets, logits) & (targets != 0)).mean()
+            ),
+            "You leave out what the model takes for padding; leave out the targets that are padding.": (
+                lambda targets, logits: _matches(targets, logits)[logits.argmax(axis=-1) != 0].mean()
+            ),
+            "You average each sequence first; long ones should count more.": (
+                lambda targets, logits: _mean_of_means(_matches(targets, logits), targets != 0)
+            ),
+            "That is the share of real targets that are wrong.": lambda targets, logits: 1 - _accuracy(targets, logits),
+            "That is how many are right; their share is asked for.": (
+                lambda targets, logits: (_matches(targets, logits) & (targets != 0)).sum()
+            ),
+            "You compare with the argmax plus one: here the position of a logit is the token itself.": (
+                lambda targets, logits: (logits.argmax(axis=-1) + 1 == targets)[targets != 0].mean()
+            ),
+        },
+        hints=[
+            "ops.argmax gives the likeliest token of each site.",
+            "Make two arrays of 0 and 1 with ops.cast: right or not, and real or not.",
+            "Sum what is both right and real. What do you divide by?",
+        ],
+    ),
+    "10.8": Exercise(
+        right=np.log(9),
+        digits=2,
+        praise="Nine tokens with a chance of 1/9 each. The three models start near it.",
+        mistakes={
+            "Four letters would be right if the model knew that only they come; it has nine tokens.": np.log(4),
+            "Five letters with R, but the model has nine tokens to give chances to.": np.log(5),
+            "Padding is never a target that counts, but the model gives it a chance too: nine tokens.": np.log(8),
+            "That is in bits: take the natural logarithm.": np.log2(9),
+            "That is the chance of each token; the cost is minus its logarithm.": 1 / 9,
+            "The sign is wrong: a cost is minus the logarithm.": -np.log(9),
+            "A logit of 0 isn't a chance of 0, nor is it certainty: a softmax follows.": 0.0,
+        },
+        hints=[
+            "What does a softmax make of nine zeros?",
+            "The cost of a letter is minus the logarithm of its chance, whichever letter comes.",
+            "All nine chances are equal and sum to one.",
+        ],
+    ),
+}
