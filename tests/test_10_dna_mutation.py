@@ -245,21 +245,21 @@ def test_keras_and_its_twins_refuse_the_same_misuse(track):
         ({"vocab_size": -1}, ValueError, "vocab_size=-1: expected at least 1"),
         ({"max_length": 0}, ValueError, "=0: expected at least 1"),
         ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
-        ({"pad_id": 9}, ValueError, "pad_id=9(: expected one of| must be from 0 to 8)"),
+        ({"pad_id": 9}, ValueError, "pad_id=9 must be from 0 to 8"),
     ]:
         with pytest.raises(error, match=message):
             module.build_model(**arguments)
     model = module.build_model(**SMALL)
     for sequence, error, message in [
         ("ACXT", ValueError, "'X' is not a nucleotide; known: ACGTR"),
-        ("", ValueError, "expected at least one (nucleotide|base)"),
-        (["ACGT", ""], ValueError, "expected at least one (nucleotide|base)"),
+        ("", ValueError, "expected at least one base"),
+        (["ACGT", ""], ValueError, "expected at least one base"),
         ("A" * 11, ValueError, "length 11 is over max_length=10"),
         (7, TypeError, None),
     ]:
         with pytest.raises(error, match=message):
             module.predict_sequence(model, sequence)
-    with pytest.raises(TypeError, match="model is (a NoneType: expected a|None; expected) MutationModel"):
+    with pytest.raises(TypeError, match="predict_sequence: model is None; expected .*MutationModel"):
         module.predict_sequence(None, "ACGT")
     with pytest.raises(ValueError, match="model has vocab_size=6"):
         module.predict_sequence(module.build_model(vocab_size=6), "ACGT")

@@ -5,14 +5,14 @@ __all__ = ['MutationModel', 'build_model', 'predict_sequence']
 
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #title-3
 import math
-from typing import Any
+from collections.abc import Iterable
 
 import keras
 from keras import ops
 
-from ..checks import check_choice
+from ..contracts import Any, Bool, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
-from ..frameworks.weights import as_numpy, get_weights, set_weights
+from ..frameworks.weights import as_numpy
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder
@@ -20,21 +20,41 @@ from .encoder import Encoder
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")
 class MutationModel(keras.Model):
-    """A Transformer encoder: how likely is each descendant token at each site? Arguments as for `build_model`."""
+    """A Transformer encoder: how likely is each descendant token at each site?
 
+    norm_first means pre-norm blocks; num_layers is their number. No site attends to
+    pad_id. kwargs are the name and the dtype, as for any Keras model.
+    Source: Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020.
+    """
+
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True,
-        vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+        vocab_size: int = len(VOCABULARY),
+        max_length: int = 64,
+        num_layers: int = 1,
+        pad_id: int = PAD_ID,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
+        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "norm_first": norm_first}
+        self.config |= {"vocab_size": vocab_size, "max_length": max_length}
+        self.config |= {"num_layers": num_layers, "pad_id": pad_id}
         policy = {"dtype": self.dtype_policy}
-        self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model, **policy)
+        sizes = (max_length, vocab_size, d_model)
+        self.embedding = TokenAndPositionEmbedding(*sizes, **policy)
         self.dropout = keras.layers.Dropout(dropout, **policy)
-        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, norm_first, num_layers, **policy)
+        encoder = (d_model, num_heads, d_ff, dropout, norm_first, num_layers)
+        self.encoder = Encoder(*encoder, **policy)
         self.projection = keras.layers.Dense(vocab_size, **policy)
-        check_choice(range(vocab_size), pad_id=pad_id)
-        self.config = {name: value for name, value in self.encoder.config.items() if name not in ("activation", "eps")}
-        self.config |= {"vocab_size": vocab_size, "max_length": max_length, "pad_id": pad_id}
+        if not 0 <= pad_id < vocab_size:
+            raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
         self.d_model, self.vocab_size, self.pad_id = d_model, vocab_size, pad_id
 
     def build(self, input_shape: tuple) -> None:
@@ -44,80 +64,89 @@ class MutationModel(keras.Model):
         self.projection.build((*input_shape, self.d_model))
         self.built = True
 
-    def call(self, tokens: Any, mask: Any | None = None, training: bool | None = None) -> Any:
-        """Map (batch, length) ancestors to (batch, length, vocab_size) logits; mask None is the padding mask."""
-        mask = padding_mask(tokens, self.pad_id) if mask is None else mask
-        x = self.dropout(self.embedding(tokens), training=training)  # (batch, length, d_model)
-        return self.projection(self.encoder(x, mask=mask, training=training))  # (batch, length, vocab_size)
+    def call(
+        self,
+        tokens: Integer[Any, "batch length"],
+        mask: Bool[Any, "#batch #heads #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        training: bool | None = None,
+    ):
+        """Logits of shape (batch, length, vocab_size); mask None hides the padding."""
+        # 1 hide the padding
+        if mask is None:
+            mask = padding_mask(tokens, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.embedding(tokens)
+        x = self.dropout(x, training=training)
+        # 3 let the sites exchange information
+        x = self.encoder(x, mask=mask, training=training)
+        # 4 score every token
+        return self.projection(x)
 
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: Keras would attach the mask of `call` to the logits."""
+        """None: the logits carry no mask."""
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""
         return super().get_config() | self.config
 
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #implementation-4
+@checked
 def build_model(
-    d_model: int = 32, num_heads: int = 2, d_ff: int = 64, dropout: float = 0.0, norm_first: bool = True,
-    vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID, **kwargs: Any,
-) -> MutationModel:  # fmt: skip
-    """Make the model of this chapter, with kernels as in Glorot & Bengio 2010 and positions that start as the sinusoid.
+    d_model: int = 32,
+    num_heads: int = 2,
+    d_ff: int = 64,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+    vocab_size: int = len(VOCABULARY),
+    max_length: int = 64,
+    num_layers: int = 1,
+    pad_id: int = PAD_ID,
+    **kwargs,
+) -> MutationModel:
+    """Make the model of this chapter; the arguments are those of `MutationModel`.
 
-    Args:
-        d_model: features of a site.
-        num_heads: attention heads, which share the features evenly.
-        d_ff: features inside the feed-forward networks.
-        dropout: rate of dropout, on the embeddings and in the encoder, in [0, 1).
-        norm_first: pre-norm blocks (True) or post-norm (False).
-        vocab_size: number of tokens, of ancestors and descendants alike.
-        max_length: the longest sequence allowed.
-        num_layers: encoder blocks.
-        pad_id: the token that no site may attend to.
-        kwargs: name and dtype, as for any Keras model.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: the encoder of Vaswani et al. 2017, section 3.1, with pre-norm blocks as in Xiong et al. 2020.
+    Source: Glorot & Bengio 2010, equation 16 (the kernels).
     """
-    arguments = (d_model, num_heads, d_ff, dropout, norm_first, vocab_size, max_length, num_layers, pad_id)
-    model = MutationModel(*arguments, **kwargs)
+    sizes = (d_model, num_heads, d_ff, dropout, norm_first)
+    sizes += (vocab_size, max_length, num_layers, pad_id)
+
+    # 1 make the model
+    # 2 draw kernels by Glorot's formula, biases 0
+    model = MutationModel(*sizes, **kwargs)
     model.build((None, None))
-    weights = get_weights(model)  # every kernel as (in, out), which is how Glorot's formula counts
-    kernels = {name: array.shape for name, array in weights.items() if name.endswith("kernel")}
-    weights |= {name: as_numpy(keras.initializers.GlorotUniform()(shape)) for name, shape in kernels.items()}
-    weights["embedding.positions"] *= math.sqrt(d_model)
-    set_weights(model, weights)
+    # 3 give positions the sinusoid's full size
+    positions = model.embedding.positions
+    positions.assign(positions * math.sqrt(d_model))
+
     return model
 
 # %% ../../notebooks/10_dna_mutation/keras.ipynb #implementation-6
-def predict_sequence(model: MutationModel, sequence: str | list[str]) -> str | list[str]:
-    """Predict the most likely descendant of an ancestor, site by site.
+@checked
+def predict_sequence(model: MutationModel, sequence: str | Iterable):
+    """The most likely descendant of an ancestor, or of each in a list, site by site.
 
-    Args:
-        model: a trained model; a bare call of it is inference.
-        sequence: the letters A, C, G, T, R, of either case; or a list of such sequences.
-
-    Returns:
-        a sequence of the same length, or a list of them.
-
-    Raises:
-        TypeError: if model is no `MutationModel`, or sequence neither text nor a list of texts.
-        ValueError: if a sequence is empty, holds another letter or is over the model's max_length; or if the model has
-            another vocabulary than `shared.dna`.
+    Letters are A, C, G, T and R, of either case.
     """
-    if not isinstance(model, MutationModel):
-        raise TypeError(f"model is a {type(model).__name__}: expected a MutationModel")
     if (model.vocab_size, model.pad_id) != (len(VOCABULARY), PAD_ID):
-        raise ValueError(
-            f"model has vocab_size={model.vocab_size} and pad_id={model.pad_id}:"
-            f" expected {len(VOCABULARY)} and {PAD_ID}, as in shared.dna"
-        )
-    tokens = tokenize_and_pad([sequence] if isinstance(sequence, str) else sequence)  # (batch, length)
-    if not (tokens != PAD_ID).any(axis=1).all():
-        raise ValueError(f"sequence={sequence!r}: expected at least one nucleotide in each")
-    logits = model(tokens)[..., 1 : 1 + len(NUCLEOTIDES)]  # (batch, length, nucleotides): nothing else
-    best = 1 + ops.convert_to_numpy(ops.argmax(logits, axis=-1))  # (batch, length)
-    descendants = detokenize(best * (tokens != PAD_ID))
+        given = f"vocab_size={model.vocab_size} and pad_id={model.pad_id}"
+        expected = f"{len(VOCABULARY)} and {PAD_ID}, as in shared.dna"
+        raise ValueError(f"model has {given}; expected {expected}")
+    texts = [sequence] if isinstance(sequence, str) else sequence
+
+    # 1 turn letters into padded tokens
+    tokens = tokenize_and_pad(texts)
+    real = tokens != PAD_ID
+
+    if not real.any(axis=1).all():
+        raise ValueError(f"sequence={sequence!r}: expected at least one base in each")
+    # 2 run the model without dropout
+    logits = model(tokens)
+    # 3 take the likeliest base
+    bases = logits[..., 1 : 1 + len(NUCLEOTIDES)]
+    best = 1 + as_numpy(ops.argmax(bases, axis=-1))
+    # 4 turn tokens back into letters
+    descendants = detokenize(best * real)
+
     return descendants[0] if isinstance(sequence, str) else descendants

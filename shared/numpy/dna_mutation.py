@@ -63,7 +63,8 @@ class MutationModel(Module):
         if mask is None:
             mask = padding_mask(tokens, self.pad_id)
         # 2 embed tokens and positions
-        x = self.dropout(self.embedding(tokens))
+        x = self.embedding(tokens)
+        x = self.dropout(x)
         # 3 let the sites exchange information
         x = self.encoder(x, mask)
         # 4 score every token
@@ -79,7 +80,8 @@ class MutationModel(Module):
         # 3 let the sites exchange information
         grad_x = self.encoder.backward(grad_x)
         # 2 embed tokens and positions
-        self.embedding.backward(self.dropout.backward(grad_x))
+        grad_x = self.dropout.backward(grad_x)
+        self.embedding.backward(grad_x)
 
 # %% ../../notebooks/10_dna_mutation/numpy.ipynb #implementation-4
 @checked
@@ -106,7 +108,8 @@ def build_model(
     # 2 draw kernels by Glorot's formula, biases 0
     model = MutationModel(*sizes, rng=rng)
     # 3 give positions the sinusoid's full size
-    model.embedding.positions.value *= math.sqrt(d_model)
+    positions = model.embedding.positions
+    positions.value *= math.sqrt(d_model)
 
     return model
 

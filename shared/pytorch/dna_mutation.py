@@ -5,11 +5,12 @@ __all__ = ['MutationModel', 'build_model', 'predict_sequence']
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #title-3
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_choice
+from ..contracts import Bool, Float, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
@@ -17,88 +18,120 @@ from .encoder import Encoder
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #implementation-2
 class MutationModel(nn.Module):
-    """A Transformer encoder: how likely is each descendant token at each site? Arguments as for `build_model`."""
+    """A Transformer encoder: how likely is each descendant token at each site?
 
+    norm_first means pre-norm blocks; num_layers is their number. No site attends to
+    pad_id.
+    Source: Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020.
+    """
+
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True,
-        vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+        vocab_size: int = len(VOCABULARY),
+        max_length: int = 64,
+        num_layers: int = 1,
+        pad_id: int = PAD_ID,
+    ):
         super().__init__()
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, norm_first, num_layers)
+        encoder = (d_model, num_heads, d_ff, dropout, norm_first, num_layers)
+        self.encoder = Encoder(*encoder)
         self.projection = nn.Linear(d_model, vocab_size)
-        check_choice(range(vocab_size), pad_id=pad_id)
-        self.vocab_size, self.pad_id = vocab_size, pad_id
+        if not 0 <= pad_id < vocab_size:
+            raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
+        self.num_heads, self.vocab_size, self.pad_id = num_heads, vocab_size, pad_id
 
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Map (batch, length) ancestors to (batch, length, vocab_size) logits; mask None is the padding mask."""
-        mask = padding_mask(tokens, self.pad_id) if mask is None else mask
-        x = self.dropout(self.embedding(tokens))  # (batch, length, d_model)
-        return self.projection(self.encoder(x, mask))  # (batch, length, vocab_size)
+    @checked
+    def forward(
+        self,
+        tokens: Integer[Tensor, "batch length"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+    ):
+        """Logits of shape (batch, length, vocab_size); mask None hides the padding."""
+        # 1 hide the padding
+        if mask is None:
+            mask = padding_mask(tokens, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.embedding(tokens)
+        x = self.dropout(x)
+        # 3 let the sites exchange information
+        x = self.encoder(x, mask)
+        # 4 score every token
+        return self.projection(x)
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #implementation-4
+@checked
 def build_model(
-    d_model: int = 32, num_heads: int = 2, d_ff: int = 64, dropout: float = 0.0, norm_first: bool = True,
-    vocab_size: int = len(VOCABULARY), max_length: int = 64, num_layers: int = 1, pad_id: int = PAD_ID,
-) -> MutationModel:  # fmt: skip
-    """Make the model of this chapter, with kernels as in Glorot & Bengio 2010 and positions that start as the sinusoid.
+    d_model: int = 32,
+    num_heads: int = 2,
+    d_ff: int = 64,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+    vocab_size: int = len(VOCABULARY),
+    max_length: int = 64,
+    num_layers: int = 1,
+    pad_id: int = PAD_ID,
+) -> MutationModel:
+    """Make the model of this chapter; the arguments are those of `MutationModel`.
 
-    Args:
-        d_model: features of a site.
-        num_heads: attention heads, which share the features evenly.
-        d_ff: features inside the feed-forward networks.
-        dropout: rate of dropout, on the embeddings and in the encoder, in [0, 1).
-        norm_first: pre-norm blocks (True) or post-norm (False).
-        vocab_size: number of tokens, of ancestors and descendants alike.
-        max_length: the longest sequence allowed.
-        num_layers: encoder blocks.
-        pad_id: the token that no site may attend to.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: the encoder of Vaswani et al. 2017, section 3.1, with pre-norm blocks as in Xiong et al. 2020.
+    Source: Glorot & Bengio 2010, equation 16 (the kernels).
     """
-    model = MutationModel(d_model, num_heads, d_ff, dropout, norm_first, vocab_size, max_length, num_layers, pad_id)
+    sizes = (d_model, num_heads, d_ff, dropout, norm_first)
+    sizes += (vocab_size, max_length, num_layers, pad_id)
+
+    # 1 make the model
+    model = MutationModel(*sizes)
+    # 2 draw kernels by Glorot's formula, biases 0
     for layer in model.modules():
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+    # 3 give positions the sinusoid's full size
+    positions = model.embedding.positions
     with torch.no_grad():
-        model.embedding.positions *= math.sqrt(d_model)
+        positions.mul_(math.sqrt(d_model))
+
     return model
 
 # %% ../../notebooks/10_dna_mutation/pytorch.ipynb #implementation-6
-def predict_sequence(model: MutationModel, sequence: str | list[str]) -> str | list[str]:
-    """Predict the most likely descendant of an ancestor, site by site.
+@checked
+def predict_sequence(model: MutationModel, sequence: str | Iterable):
+    """The most likely descendant of an ancestor, or of each in a list, site by site.
 
-    Args:
-        model: a trained model; its mode, training or evaluation, is kept.
-        sequence: the letters A, C, G, T, R, of either case; or a list of such sequences.
-
-    Returns:
-        a sequence of the same length, or a list of them.
-
-    Raises:
-        TypeError: if model is no `MutationModel`, or sequence neither text nor a list of texts.
-        ValueError: if a sequence is empty, holds another letter or is over the model's max_length; or if the model has
-            another vocabulary than `shared.dna`.
+    Letters are A, C, G, T and R, of either case; the model's mode is kept.
     """
-    if not isinstance(model, MutationModel):
-        raise TypeError(f"model is a {type(model).__name__}: expected a MutationModel")
     if (model.vocab_size, model.pad_id) != (len(VOCABULARY), PAD_ID):
-        raise ValueError(
-            f"model has vocab_size={model.vocab_size} and pad_id={model.pad_id}:"
-            f" expected {len(VOCABULARY)} and {PAD_ID}, as in shared.dna"
-        )
-    tokens = tokenize_and_pad([sequence] if isinstance(sequence, str) else sequence)  # (batch, length)
-    if not (tokens != PAD_ID).any(axis=1).all():
-        raise ValueError(f"sequence={sequence!r}: expected at least one nucleotide in each")
-    inputs, training = torch.tensor(tokens, device=model.projection.weight.device), model.training
+        given = f"vocab_size={model.vocab_size} and pad_id={model.pad_id}"
+        expected = f"{len(VOCABULARY)} and {PAD_ID}, as in shared.dna"
+        raise ValueError(f"model has {given}; expected {expected}")
+    texts = [sequence] if isinstance(sequence, str) else sequence
+    device = model.projection.weight.device
+
+    # 1 turn letters into padded tokens
+    tokens = tokenize_and_pad(texts)
+    real = tokens != PAD_ID
+
+    if not real.any(axis=1).all():
+        raise ValueError(f"sequence={sequence!r}: expected at least one base in each")
+    # 2 run the model without dropout
+    training = model.training
+    inputs = torch.tensor(tokens, device=device)
     with torch.no_grad():
-        logits = model.eval()(inputs)[..., 1 : 1 + len(NUCLEOTIDES)]  # (batch, length, nucleotides): nothing else
+        logits = model.eval()(inputs)
     model.train(training)
-    best = 1 + logits.argmax(dim=-1).numpy(force=True)  # (batch, length)
-    descendants = detokenize(best * (tokens != PAD_ID))
+    # 3 take the likeliest base
+    bases = logits[..., 1 : 1 + len(NUCLEOTIDES)]
+    best = 1 + bases.argmax(dim=-1).numpy(force=True)
+    # 4 turn tokens back into letters
+    descendants = detokenize(best * real)
+
     return descendants[0] if isinstance(sequence, str) else descendants
