@@ -240,27 +240,6 @@ def check_vectors(d_model: int, **arrays: Any) -> None:
             )
 
 
-def check_decoder(x: Any, memory: Any, self_mask: Any, memory_mask: Any, d_model: int, num_heads: int) -> None:
-    """Raise unless x and memory are (batch, length, d_model), and the masks fit: self_mask x with x, memory_mask x with memory.
-
-    Raises:
-        TypeError: if an array does not hold floating-point numbers, or a mask booleans.
-        ValueError: if a shape does not fit, or a Keras tensor carries an implicit mask.
-    """
-    check_vectors(d_model, x=x, memory=memory)
-    batch, length = x.shape[:2]
-    check_mask(self_mask, batch, num_heads, length, length, name="self_mask")
-    check_mask(memory_mask, batch, num_heads, length, memory.shape[1], name="memory_mask")
-
-
-def check_cache(cache: Any) -> None:
-    """Raise TypeError unless cache is None, or has a method append(key, value) that returns all keys and values so far."""
-    if cache is not None and (isinstance(cache, list) or not callable(getattr(cache, "append", None))):
-        raise TypeError(
-            f"cache is a {type(cache).__name__}: expected one layer's cache, whose append(key, value) returns keys and values"
-        )
-
-
 def check_token_batch(tokens: Any, pad_id: int = 0) -> None:
     """Raise unless tokens, of any framework, are whole numbers of shape (batch, length), and pad_id is a whole number.
 

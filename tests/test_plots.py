@@ -55,6 +55,7 @@ CALLS = {
     "residual_stream": lambda: plots.residual_stream(
         {"x": [1, 0], "after attention": [1.5, -1]}, [{"normalized": [1, -1], "attention\nadds": [0.5, -1]}], ["a", "b"]
     ),
+    "mask_grid": lambda: plots.mask_grid(np.tri(2, 3, 1, dtype=bool), ["<start>", "C", "A"], "AT"),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
     "predictions": lambda: plots.predictions(
         [1, 2, 3], {"before": [1, 2, 3], "after": [2, 3, 4.5]}, "size", "price", targets=[2, 3, 5]
@@ -73,6 +74,8 @@ DESCRIBED = {  # what a plot says of itself
     "line_panels": "Curves of y against x. left, a: from 1 to 4; left, b: from 3 to 3, lowest 1 at 1.",
     "residual_stream": "A residual stream of a, b. In the stream: x 1.00, 0.00; after attention 1.50, -1.00. "
     "Branch 1: normalized 1.00, -1.00; attention adds 0.50, -1.00.",
+    "mask_grid": "A mask of 2 queries and 3 keys. C sees <start>, C and is to predict A; A sees <start>, C, A and is to "
+    "predict T.",
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
     "word_vectors": "Arrows in the plane of nature and money: the at (1, 0), bank at (0, 1). After attention, bank has "
     "moved from (0, 1) to (0.50, 1.50).",
@@ -120,6 +123,14 @@ def test_a_residual_stream_needs_a_vector_on_either_side_of_each_branch():
         plots.residual_stream({"x": [1, 0]}, [branch], "ab")
     with pytest.raises(ValueError, match="adds has 1 numbers: expected 2"):
         plots.residual_stream({"x": [1, 0], "y": [1, 1]}, [branch | {"adds": [1]}], "ab")
+
+
+def test_a_mask_grid_needs_booleans_a_row_for_each_answer_and_a_column_for_each_key():
+    with pytest.raises(TypeError, match="mask has dtype int64: expected booleans"):
+        plots.mask_grid(np.eye(2, dtype=int), "ab", "bc")
+    for mask in (np.eye(3, dtype=bool), np.ones((2, 3), dtype=bool)):
+        with pytest.raises(ValueError, match=r"mask has shape .*: expected \(2, 2\), answers and keys"):
+            plots.mask_grid(mask, "ab", "bc")
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

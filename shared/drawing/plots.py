@@ -582,6 +582,66 @@ def residual_stream(
 
 
 @_styled
+def mask_grid(
+    mask: np.ndarray, keys: Sequence[str], answers: Sequence[str], queries: Sequence[str] | None = None
+) -> Picture:
+    """Draw a mask as a grid, a row a query and a column a key, and beside each row the sentence as that query sees it.
+
+    Args:
+        mask: (queries, keys) booleans, True where a query may attend to a key.
+        keys: a token for each column.
+        answers: what each query is to predict.
+        queries: a token for each row; None if the queries are the last of the keys.
+
+    Returns:
+        The picture; its description says what each query sees.
+
+    Raises:
+        TypeError: if the mask does not hold booleans.
+        ValueError: if it has not a row for each query and answer, and a column for each key.
+    """
+    mask = np.asarray(mask)
+    if mask.dtype != bool:
+        raise TypeError(f"mask has dtype {mask.dtype}: expected booleans")
+    queries = list(keys)[-len(answers) :] if queries is None else list(queries)
+    if mask.shape != (len(answers), len(keys)) or len(queries) != len(answers):
+        raise ValueError(f"mask has shape {mask.shape}: expected ({len(answers)}, {len(keys)}), answers and keys")
+    rows, columns = mask.shape
+    widths = [0.5 + 0.15 * len(key) for key in keys]  # of the tokens of a sentence, in cells
+    places, gray = columns + 0.6 + np.cumsum([0, *widths]), "#e6e8eb"
+    start, end = places[0], places[-1]
+    figure = Figure(figsize=(0.62 * (end + 2.6), 0.62 * (rows + 1)))
+    axes = figure.subplots()
+    told = []
+    for row, (query, answer) in enumerate(zip(queries, answers)):
+        axes.text(-0.15, row + 0.5, query, ha="right", va="center")
+        seen = []
+        for column, key in enumerate(keys):
+            open_ = mask[row, column]
+            color = "#9ec5e8" if open_ else gray
+            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=color, edgecolor="white", linewidth=2))
+            axes.text(
+                column + 0.5, row + 0.5, "1" if open_ else "0", ha="center", va="center", alpha=1 if open_ else 0.5
+            )
+            left, wide = places[column], widths[column]
+            if open_:
+                axes.text(left + wide / 2, row + 0.5, key, ha="center", va="center")
+                seen.append(key)
+            else:
+                axes.add_patch(Rectangle((left + 0.1, row + 0.3), wide - 0.2, 0.4, facecolor=gray))
+        axes.text(end + 0.2, row + 0.5, f"\u2192  {answer} ?", va="center")
+        told.append(f"{query} sees {', '.join(seen) or 'nothing'} and is to predict {answer}")
+    for column, key in enumerate(keys):
+        axes.text(column + 0.5, -0.15, key, ha="center", va="bottom", fontsize=10 if len(key) < 5 else 8)
+    axes.text(start + 0.1, -0.15, "the sentence as this row sees it", va="bottom", style="italic")
+    axes.text(columns / 2, -0.62, "key", ha="center", va="center", style="italic")
+    axes.text(-1.45, rows / 2, "query", ha="center", va="center", rotation=90, style="italic")
+    axes.set(xlim=(-1.6, end + 1.3), ylim=(rows + 0.05, -0.9))
+    axes.set_axis_off()
+    return show(figure, f"A mask of {rows} queries and {columns} keys. {'; '.join(told)}.")
+
+
+@_styled
 def line_panels(
     x: Sequence[float] | Mapping[str, Sequence[float]],
     panels: Mapping[str, Mapping[str, Sequence[float]]],

@@ -60,6 +60,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
             "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
+            "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
         },
     },
     "pytorch": {

@@ -11,235 +11,356 @@ from typing import Any
 import keras
 from keras import ops
 
-from ..checks import check_cache, check_decoder, check_mask, check_positive, check_vectors
-from .attention import MultiHeadAttention, scaled_dot_product_attention
+from ..checks import check_mask, check_positive, check_vectors
+from ..contracts import Bool, Float, checked
+from .attention import MultiHeadAttention, _ExplicitMasks
+from .attention import scaled_dot_product_attention
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
+from .feed_forward import _KeepsShape
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-2
-def _check(d_model: int, num_heads: int, x: Any, mask: Any, cache: Any) -> None:
-    """What can be known of a call of self-attention before its cache is asked."""
-    check_vectors(d_model, x=x)
-    check_cache(cache)
-    check_mask(mask, x.shape[0], num_heads, x.shape[1], None if cache is not None else x.shape[1])
+class _LooksBack(keras.layers.Layer):
+    """A layer of one input, which may take a mask and a cache."""
 
-
-class _SelfAttention(MultiHeadAttention):
-    """Attention of one tensor to itself: how it is called, built, and which shape it gives."""
-
-    def __call__(self, x: Any, mask: Any = None, cache: Any = None, **kwargs: Any) -> Any:
-        """Same as `call`."""
-        _check(self.d_model, self.num_heads, x, mask, cache)
+    def __call__(
+        self, x: Any, mask: Any | None = None, cache: Any | None = None, **kwargs: Any
+    ) -> Any:
+        """Same as `call`; refuses a mask that comes attached to x."""
+        check_vectors(self.d_model, x=x)
+        if cache is not None and (
+            isinstance(cache, list) or not callable(getattr(cache, "append", None))
+        ):
+            raise TypeError(
+                f"cache is a {type(cache).__name__}: expected one layer's cache, "
+                "whose append(key, value) returns keys and values"
+            )
+        length_k = x.shape[1] if cache is None else None
+        check_mask(mask, x.shape[0], self.num_heads, x.shape[1], length_k)
         return super().__call__(x, mask=mask, cache=cache, **kwargs)
-
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
-        super().build(input_shape)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        """The shape of the input."""
-        return input_shape
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-4
-def _earlier(query: Any, key: Any) -> Any:
-    """Which keys stand at a query's own position or before: (length_q, length_k) booleans; the queries are the last positions."""
-    length_q, length_k = ops.shape(query)[2], ops.shape(key)[2]  # numbers, or tensors where they are not known
-    return ops.arange(length_k - length_q, length_k)[:, None] >= ops.arange(length_k)
-
-
-def _causal_attention(query: Any, key: Any, value: Any, dropout: Callable[[Any], Any] | None) -> Any:
-    """Attention of each position to itself and those before it; arrays and result (batch, heads, length, head_dim)."""
-    scores = ops.matmul(query / math.sqrt(query.shape[-1]), ops.swapaxes(key, -1, -2))
-    later = ops.cast(ops.where(_earlier(query, key), 0.0, -math.inf), scores.dtype)  # (length_q, length_k)
-    weights = ops.softmax(scores + later, axis=-1)  # (batch, heads, length_q, length_k)
-    return ops.matmul(weights if dropout is None else dropout(weights), value)
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
-@keras.saving.register_keras_serializable(package="three_ways")
-class CausalSelfAttention(_SelfAttention):
-    """Self-attention in which a position sees itself and those before it, and which can remember them in a cache.
-
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        dropout: probability with which an attention weight is dropped in training.
-
-    Raises:
-        TypeError, ValueError: if num_heads does not divide d_model, or dropout is not in [0, 1).
-
-    Source: Vaswani et al. 2017, section 3.2.3.
-    """
-
-    def call(self, x: Any, mask: Any = None, cache: Any = None, training: bool | None = None) -> Any:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
-        layer, order = self.attention, (0, 2, 1, 3)  # the library's layer, and its order of axes from ours
-        projections = (layer._query_dense(x), layer._key_dense(x), layer._value_dense(x))
-        query, key, value = (ops.transpose(each, order) for each in projections)  # (batch, heads, length, head_dim)
-        if cache is not None:
-            key, value = cache.append(key, value)  # (batch, heads, cached + length, head_dim) each
-        check_mask(mask, x.shape[0], self.num_heads, query.shape[2], key.shape[2])
-        dropout = (lambda weights: layer._dropout_layer(weights, training=training)) if self.dropout else None
-        several = query.shape[2] != 1
-        if several and mask is None:
-            attended = _causal_attention(query, key, value, dropout)
-        else:
-            mask = ops.logical_and(mask, _earlier(query, key)) if several else mask
-            attended, _ = scaled_dot_product_attention(query, key, value, mask, dropout)
-        return layer._output_dense(ops.transpose(attended, order))  # (batch, length, d_model)
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-8
-class _Configured(keras.layers.Layer):
-    """What blocks and stack share: arguments that are kept in `config`, the shape of x, and no implicit mask."""
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: Keras would attach the mask of `call` to the output, for the layers that follow."""
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """The shape of x."""
         return input_shape
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights of every part, whose shapes depend on d_model alone."""
-        for layer in self._flatten_layers(include_self=False, recursive=False):
-            layer.build(input_shape)
-        self.built = True
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-4
+def _earlier(query: Any, key: Any) -> Any:
+    """(length_q, length_k), True at a query's own position and those before it."""
+    length_q, length_k = ops.shape(query)[2], ops.shape(key)[2]
+    return ops.arange(length_k - length_q, length_k)[:, None] >= ops.arange(length_k)
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+
+def _causal_attention(query: Any, key: Any, value: Any, dropout: Callable | None) -> Any:
+    """Attention to a position itself and those before it; the queries are the last."""
+    query = query / math.sqrt(query.shape[-1])
+    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
+    later = ops.where(_earlier(query, key), 0.0, -math.inf)
+    weights = ops.softmax(scores + ops.cast(later, scores.dtype), axis=-1)
+    return ops.matmul(weights if dropout is None else dropout(weights), value)
+
+
+def _masked_attention(
+    query: Any, key: Any, value: Any, mask: Any | None, dropout: Callable | None
+) -> Any:
+    """The same beside another mask, or for one new position."""
+    if query.shape[2] != 1:  # one new position sees all
+        mask = ops.logical_and(mask, _earlier(query, key))
+    return scaled_dot_product_attention(query, key, value, mask, dropout)[0]
+
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
+@keras.saving.register_keras_serializable(package="three_ways")
+class CausalSelfAttention(_LooksBack, MultiHeadAttention):
+    """Self-attention in which a position sees itself and those before it.
+
+    A cache remembers the keys and values of earlier calls, for inference.
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+
+    def build(self, input_shape: tuple) -> None:
+        """Make the weights."""
+        super().build(input_shape)
+
+    def call(
+        self,
+        x: Float[Any, "batch length d_model"],
+        mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
+        layer = self.attention
+        heads_first = (0, 2, 1, 3)  # Keras has (batch, length, heads, head_dim)
+
+        # 1 project the input
+        # 2 split into heads
+        q = ops.transpose(layer.query_dense(x), heads_first)
+        k = ops.transpose(layer.key_dense(x), heads_first)
+        v = ops.transpose(layer.value_dense(x), heads_first)
+        # 3 join the cached keys and values
+        if cache is not None:
+            k, v = cache.append(k, v)
+
+        check_mask(mask, x.shape[0], self.num_heads, q.shape[2], k.shape[2])
+        drop = layer._dropout_layer if self.dropout else None
+
+        # 4 hide later positions
+        # 5 attend
+        if mask is None and q.shape[2] != 1:
+            attended = _causal_attention(q, k, v, drop)
+        else:
+            attended = _masked_attention(q, k, v, mask, drop)
+        # 6 merge the heads and mix them
+        merged = ops.transpose(attended, heads_first)
+        return layer.output_dense(merged)
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderOnlyBlock(_Configured):
-    """Causal self-attention and a feed-forward network, each inside a residual connection: the block of GPT.
+class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
+    """Causal self-attention and a feed-forward network, each in a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
-        eps: added to the variance by every LayerNorm, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Liu et al. 2018, section 4.2.3 (a decoder alone); Radford et al. 2019, section 2.3 (pre-norm).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Liu et al. 2018, section 4.2.3; Radford et al. 2019, section 2.3 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff, "dropout": dropout}
-        self.config |= {"norm_first": norm_first, "activation": activation, "eps": eps}
-        self.attention = CausalSelfAttention(d_model, num_heads, dropout, dtype=self.dtype_policy)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=self.dtype_policy)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, dtype=self.dtype_policy)
+        self.d_model, self.num_heads = d_model, num_heads
+        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "norm_first": norm_first}
+        self.config |= {"activation": activation, "eps": eps}
+        policy = {"dtype": self.dtype_policy}
+        residual = (d_model, dropout, norm_first, eps)
+        self.attention = CausalSelfAttention(d_model, num_heads, dropout, **policy)
+        self.attention_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
+        self.feed_forward_residual = ResidualConnection(*residual, **policy)
 
-    def __call__(self, x: Any, mask: Any = None, cache: Any = None, **kwargs: Any) -> Any:
-        """Same as `call`."""
-        _check(self.config["d_model"], self.config["num_heads"], x, mask, cache)
-        return super().__call__(x, mask=mask, cache=cache, **kwargs)
+    def build(self, input_shape: tuple) -> None:
+        """Make the weights."""
+        self.attention.build(input_shape)
+        self.attention_residual.build(input_shape)
+        self.feed_forward.build(input_shape)
+        self.feed_forward_residual.build(input_shape)
+        self.built = True
 
-    def call(self, x: Any, mask: Any = None, cache: Any = None, training: bool | None = None) -> Any:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
-        mode = {"training": training}
-        x = self.attention_residual(x, lambda h: self.attention(h, mask, cache, **mode), **mode)
-        return self.feed_forward_residual(x, lambda h: self.feed_forward(h, **mode), **mode)
+    def call(
+        self,
+        x: Float[Any, "batch length d_model"],
+        mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
+
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, mask=mask, cache=cache)
+
+        # 2 attend, and add to x
+        add = self.attention_residual
+        h = add(x, attend)
+        # 3 feed forward, and add to h
+        add = self.feed_forward_residual
+        return add(h, self.feed_forward)
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-12
-class _CrossAttending(_Configured):
-    """What a block that looks at a memory and a stack of such blocks share: the checks, and the shapes of what they return."""
+class _LooksAcross(_ExplicitMasks, _KeepsShape):
+    """A layer of an input and a memory; its arguments are in `config`."""
 
     def __call__(
-        self, x: Any, memory: Any, self_mask: Any = None, memory_mask: Any = None, return_weights: bool = False,
+        self,
+        x: Any,
+        memory: Any,
+        self_mask: Any | None = None,
+        memory_mask: Any | None = None,
+        return_weights: bool = False,
         **kwargs: Any,
-    ) -> Any:  # fmt: skip
-        """Same as `call`."""
-        check_decoder(x, memory, self_mask, memory_mask, self.config["d_model"], self.config["num_heads"])
+    ) -> Any:
+        """Same as `call`; refuses masks that come attached to x or memory."""
+        check_vectors(self.d_model, x=x, memory=memory)
+        batch, length, length_k = *x.shape[:2], memory.shape[1]
+        shape = (batch, self.num_heads, length)
+        check_mask(self_mask, *shape, length, name="self_mask")
+        check_mask(memory_mask, *shape, length_k, name="memory_mask")
         masks = {"self_mask": self_mask, "memory_mask": memory_mask}
-        return super().__call__(x, memory, **masks, return_weights=return_weights, **kwargs)
+        kwargs |= {"return_weights": return_weights}
+        return super().__call__(x, memory, **masks, **kwargs)
 
-    def compute_output_spec(self, x: Any, memory: Any, return_weights: bool = False, **others: Any) -> Any:
-        """The shapes in a functional model: that of x, and those of the weights if asked."""
+    def compute_output_spec(
+        self, x: Any, memory: Any, return_weights: bool = False, **others: Any
+    ) -> Any:
+        """The shapes in a functional model: of x, and of the weights if asked."""
         output = keras.KerasTensor(x.shape, self.compute_dtype)
-        shape = (x.shape[0], self.config["num_heads"], x.shape[1], memory.shape[1])
-        weights = [keras.KerasTensor(shape, self.compute_dtype) for _ in range(self.config.get("num_layers", 1))]
-        return (output, weights if "num_layers" in self.config else weights[0]) if return_weights else output
+        shape = (x.shape[0], self.num_heads, x.shape[1], memory.shape[1])
+        count = self.config.get("num_layers")  # a block has none
+        weights = [
+            keras.KerasTensor(shape, self.compute_dtype) for _ in range(count or 1)
+        ]
+        if not return_weights:
+            return output
+        return output, weights if count else weights[0]
+
+# %% ../../notebooks/11_decoder/keras.ipynb #implementation-13-weights
+class _KeepsWeights:
+    """An attention as a function that returns one tensor; it keeps the weights."""
+
+    def __init__(self, attention: MultiHeadAttention):
+        self.attention = attention
+
+    def __call__(self, query, key, value, mask):
+        output = self.attention(query, key, value, mask=mask, return_weights=True)
+        output, self.weights = output
+        return output
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderBlock(_CrossAttending):
-    """Causal self-attention, attention to a memory, and a feed-forward network, each inside a residual connection.
+class DecoderBlock(_LooksAcross):
+    """Causal self-attention, attention to a memory, and a feed-forward network.
 
-    Args, Raises: as for `DecoderOnlyBlock`.
-
-    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    Each is in a residual connection. The arguments are those of DecoderOnlyBlock.
+    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3; Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff, "dropout": dropout}
-        self.config |= {"norm_first": norm_first, "activation": activation, "eps": eps}
-        dtype = {"dtype": self.dtype_policy}
-        self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, **dtype)
-        self.self_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, **dtype)
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout, **dtype)
-        self.cross_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, **dtype)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **dtype)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, **dtype)
+        self.d_model, self.num_heads = d_model, num_heads
+        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "norm_first": norm_first}
+        self.config |= {"activation": activation, "eps": eps}
+        policy = {"dtype": self.dtype_policy}
+        attention = (d_model, num_heads, dropout)
+        residual = (d_model, dropout, norm_first, eps)
+        self.self_attention = CausalSelfAttention(*attention, **policy)
+        self.self_attention_residual = ResidualConnection(*residual, **policy)
+        self.cross_attention = MultiHeadAttention(*attention, **policy)
+        self.cross_attention_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
+        self.feed_forward_residual = ResidualConnection(*residual, **policy)
+
+    def build(self, input_shape: tuple) -> None:
+        """Make the weights."""
+        self.self_attention.build(input_shape)
+        self.self_attention_residual.build(input_shape)
+        self.cross_attention.build(input_shape)
+        self.cross_attention_residual.build(input_shape)
+        self.feed_forward.build(input_shape)
+        self.feed_forward_residual.build(input_shape)
+        self.built = True
 
     def call(
-        self, x: Any, memory: Any, self_mask: Any = None, memory_mask: Any = None, return_weights: bool = False,
-        training: bool | None = None,
-    ) -> Any:  # fmt: skip
-        """Map x to its shape with a look at memory (batch, length_k, d_model); also cross-attention's weights if asked."""
-        weights, mode = [], {"training": training}
+        self,
+        x: Float[Any, "batch length d_model"],
+        memory: Float[Any, "batch length_k d_model"],
+        self_mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        memory_mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        return_weights: bool = False,
+    ):
+        """The output, shaped as x; with return_weights also cross-attention's weights."""
+        attend = self.cross_attention
+        if return_weights:
+            attend = _KeepsWeights(attend)
 
-        def attend(h: Any) -> Any:
-            h, *weights[:] = self.cross_attention(h, memory, memory, mask=memory_mask, return_weights=True, **mode)
-            return h
+        # 1 make self-attention a function of one array
+        def look_back(h):
+            return self.self_attention(h, mask=self_mask)
 
-        x = self.self_attention_residual(x, lambda h: self.self_attention(h, self_mask, **mode), **mode)
-        x = self.cross_attention_residual(x, attend, **mode)
-        x = self.feed_forward_residual(x, lambda h: self.feed_forward(h, **mode), **mode)
-        return (x, *weights) if return_weights else x
+        # 2 make cross-attention a function of one array
+        def look_across(h):
+            return attend(h, memory, memory, mask=memory_mask)
+
+        # 3 look back, and add to x
+        add = self.self_attention_residual
+        h = add(x, look_back)
+        # 4 look at the memory, and add to h
+        add = self.cross_attention_residual
+        h = add(h, look_across)
+        # 5 feed forward, and add to h
+        add = self.feed_forward_residual
+        y = add(h, self.feed_forward)
+
+        return (y, attend.weights) if return_weights else y
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
-class Decoder(_CrossAttending):
-    """A stack of decoder blocks that look at one memory, with a last LayerNorm if the blocks are pre-norm.
+class Decoder(_LooksAcross):
+    """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
-    Args:
-        num_layers: number of blocks, each with weights of its own; the other arguments as for `DecoderOnlyBlock`.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `DecoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        **kwargs,
+    ):
         check_positive(num_layers=num_layers)
         super().__init__(**kwargs)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = [DecoderBlock(*arguments, dtype=self.dtype_policy) for _ in range(num_layers)]
-        self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy) if norm_first else None
+        self.d_model, self.num_heads = d_model, num_heads
+        policy = {"dtype": self.dtype_policy}
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+        self.blocks = [DecoderBlock(*block, **policy) for _ in range(num_layers)]
+        self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
         self.config = self.blocks[0].config | {"num_layers": num_layers}
 
+    def build(self, input_shape: tuple) -> None:
+        """Make the weights."""
+        for block in self.blocks:
+            block.build(input_shape)
+        if self.norm is not None:
+            self.norm.build(input_shape)
+        self.built = True
+
     def call(
-        self, x: Any, memory: Any, self_mask: Any = None, memory_mask: Any = None, return_weights: bool = False,
-        training: bool | None = None,
-    ) -> Any:  # fmt: skip
-        """Map x to its shape, every block with a look at the same memory; also a list of their weights if asked."""
-        weights = [None] * len(self.blocks)
-        for i, block in enumerate(self.blocks):
-            x, weights[i] = block(x, memory, self_mask, memory_mask, return_weights=True, training=training)
-        x = x if self.norm is None else self.norm(x)
+        self,
+        x: Float[Any, "batch length d_model"],
+        memory: Float[Any, "batch length_k d_model"],
+        self_mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        memory_mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        return_weights: bool = False,
+    ):
+        """The output, shaped as x; with return_weights also a list of their weights."""
+        given = {"self_mask": self_mask, "memory_mask": memory_mask}
+        given |= {"return_weights": return_weights}
+        weights = []
+
+        # 1 pass through the blocks
+        for block in self.blocks:
+            x = block(x, memory, **given)
+            if return_weights:
+                x, of_block = x
+                weights.append(of_block)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+
         return (x, weights) if return_weights else x

@@ -9,184 +9,301 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_cache, check_decoder, check_mask, check_positive, check_vectors
+from ..checks import check_mask, check_positive, check_vectors
+from ..contracts import Bool, Float, checked
 from shared.numpy.attention import (
     MultiHeadAttention,
-    merge_heads,
-    split_heads,
     causal_mask,
+    merge_heads,
     scaled_dot_product_attention,
+    split_heads,
 )
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 from .models import Module
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-2
 class CausalSelfAttention(MultiHeadAttention):
-    """Self-attention in which a position sees itself and those before it, and which can remember them in a cache.
+    """Self-attention in which a position sees itself and those before it.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        dropout: probability with which an attention weight is dropped in training.
-        rng: a generator or a seed, from which kernels and dropped weights are drawn.
-
-    Raises:
-        TypeError, ValueError: if num_heads does not divide d_model, or dropout is not in [0, 1).
-
+    A cache remembers the keys and values of earlier calls, for inference.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
-    def forward(self, x: ndarray, mask: ndarray | None = None, cache: Any = None) -> ndarray:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
+    def forward(
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
         check_vectors(self.d_model, x=x)
-        check_cache(cache)
-        # Three products: a single one would need copies of the three kernels, side by side.
-        query, key, value = (split_heads(layer(x), self.num_heads) for layer in (self.query, self.key, self.value))
-        self.cached = cache is not None
-        if self.cached:
-            key, value = cache.append(key, value)  # (batch, heads, cached + length, head_dim) each
-        length_q, length_k = query.shape[2], key.shape[2]
-        check_mask(mask, len(x), self.num_heads, length_q, length_k)
-        if length_q > 1:  # a single new position is the last one and may see all
+        heads = self.num_heads
+
+        # 1 project the input
+        q = self.query(x)
+        k = self.key(x)
+        v = self.value(x)
+        # 2 split into heads
+        q = split_heads(q, heads)
+        k = split_heads(k, heads)
+        v = split_heads(v, heads)
+        # 3 join the cached keys and values
+        if cache is not None:
+            k, v = _append(cache, k, v)
+
+        length_q, length_k = q.shape[2], k.shape[2]
+        check_mask(mask, len(x), heads, length_q, length_k)
+        attend, drop = scaled_dot_product_attention, self.dropout
+
+        # 4 hide later positions
+        if length_q > 1:  # one new position sees all
             causal = causal_mask(length_q, length_k)
             mask = causal if mask is None else mask & causal
-        attended, weights = scaled_dot_product_attention(query, key, value, mask, self.dropout)
-        self.saved = (query, key, value, weights)
-        return self.output(merge_heads(attended))  # (batch, length, d_model)
+        # 5 attend
+        attended, weights = attend(q, k, v, mask, drop)
+        # 6 merge the heads and mix them
+        output = self.output(merge_heads(attended))
 
-    def backward(self, grad_output: ndarray) -> ndarray:
-        """Add up the gradients of all parameters; return that of x, (batch, length, d_model)."""
+        self.saved = (q, k, v, weights)  # for the backward pass
+        self.cached = cache is not None
+        return output
+
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return that of x."""
         if getattr(self, "cached", False):
             raise ValueError(
-                "the last call had a cache, which is for inference: expected a call without, before backward"
+                "the last call had a cache, which is for inference: "
+                "expected a call without, before backward"
             )
+        # one array was query, key and value: its three gradients add up
         return sum(super().backward(grad_output))
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-4
 class DecoderOnlyBlock(Module):
-    """Causal self-attention and a feed-forward network, each inside a residual connection: the block of GPT.
+    """Causal self-attention and a feed-forward network, each in a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
-        eps: added to the variance by every LayerNorm, in [0, 1).
-        rng: a generator or a seed, from which kernels and zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Liu et al. 2018, section 4.2.3 (a decoder alone); Radford et al. 2019, section 2.3 (pre-norm).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Liu et al. 2018, section 4.2.3; Radford et al. 2019, section 2.3 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         rng = np.random.default_rng(rng)
+        self.d_model, self.num_heads = d_model, num_heads
         self.attention = CausalSelfAttention(d_model, num_heads, dropout, rng)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        residual = (d_model, dropout, norm_first, eps, rng)
+        self.attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
-    def forward(self, x: ndarray, mask: ndarray | None = None, cache: Any = None) -> ndarray:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
-        check_vectors(self.attention.d_model, x=x)
-        x = self.attention_residual(x, lambda h: self.attention(h, mask, cache))  # (batch, length, d_model)
-        return self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model)
+    def forward(
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
+        check_vectors(self.d_model, x=x)
 
-    def backward(self, grad_output: ndarray) -> ndarray:
-        """Add up the gradients of all parameters; return that of x, (batch, length, d_model)."""
-        grad = self.feed_forward_residual.backward(grad_output, self.feed_forward.backward)
-        return self.attention_residual.backward(grad, self.attention.backward)
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, mask, cache)
+
+        # 2 attend, and add to x
+        add = self.attention_residual
+        h = add(x, attend)
+        # 3 feed forward, and add to h
+        add = self.feed_forward_residual
+        return add(h, self.feed_forward)
+
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return that of x."""
+        # 3 feed forward, and add to h
+        add = self.feed_forward_residual
+        grad = add.backward(grad_output, self.feed_forward.backward)
+        # 2 attend, and add to x
+        add = self.attention_residual
+        return add.backward(grad, self.attention.backward)
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-6
 class _CrossAttention(MultiHeadAttention):
-    """Attention to a memory; it keeps the memory's gradient aside, because a residual connection hands on only that of x."""
+    """Attention to a memory, whose gradient it keeps aside."""
 
-    def backward(self, grad_output: ndarray) -> ndarray:
-        """Add up the gradients of all parameters; return that of the queries."""
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return that of the queries."""
         grad_query, grad_key, grad_value = super().backward(grad_output)
-        self.grad_memory = grad_key + grad_value  # the memory is both
+        self.grad_memory = grad_key + grad_value  # the memory was both
         return grad_query
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-8
 class DecoderBlock(Module):
-    """Causal self-attention, attention to a memory, and a feed-forward network, each inside a residual connection.
+    """Causal self-attention, attention to a memory, and a feed-forward network.
 
-    Args, Raises: as for `DecoderOnlyBlock`.
-
-    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    Each is in a residual connection. The arguments are those of DecoderOnlyBlock.
+    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3; Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         rng = np.random.default_rng(rng)
+        self.d_model, self.num_heads = d_model, num_heads
+        residual = (d_model, dropout, norm_first, eps, rng)
         self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, rng)
-        self.self_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        self.self_attention_residual = ResidualConnection(*residual)
         self.cross_attention = _CrossAttention(d_model, num_heads, dropout, rng)
-        self.cross_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        self.cross_attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps, rng)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
+    @checked
     def forward(
-        self, x: ndarray, memory: ndarray, self_mask: ndarray | None = None, memory_mask: ndarray | None = None,
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        memory: Float[ndarray, "batch length_k {self.d_model}"],
+        self_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+        memory_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[ndarray, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
-    ) -> ndarray | tuple[ndarray, ndarray]:  # fmt: skip
-        """Map x to its shape with a look at memory (batch, length_k, d_model); also cross-attention's weights if asked."""
-        check_decoder(x, memory, self_mask, memory_mask, self.cross_attention.d_model, self.cross_attention.num_heads)
-        x = self.self_attention_residual(x, lambda h: self.self_attention(h, self_mask))
-        x = self.cross_attention_residual(x, lambda h: self.cross_attention(h, memory, memory, memory_mask))
-        x = self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model), as every x before
-        return (x, self.cross_attention.saved[-1]) if return_weights else x
+    ):
+        """The output, shaped as x; with return_weights also cross-attention's weights."""
 
-    def backward(self, grad_output: ndarray) -> tuple[ndarray, ndarray]:
-        """Add up the gradients of all parameters; return those of x and of memory."""
-        grad = self.feed_forward_residual.backward(grad_output, self.feed_forward.backward)
-        grad = self.cross_attention_residual.backward(grad, self.cross_attention.backward)
-        return self.self_attention_residual.backward(
-            grad, self.self_attention.backward
-        ), self.cross_attention.grad_memory
+        # 1 make self-attention a function of one array
+        def look_back(h):
+            return self.self_attention(h, self_mask)
+
+        # 2 make cross-attention a function of one array
+        def look_across(h):
+            attend = self.cross_attention
+            return attend(h, memory, memory, memory_mask)
+
+        # 3 look back, and add to x
+        add = self.self_attention_residual
+        h = add(x, look_back)
+        # 4 look at the memory, and add to h
+        add = self.cross_attention_residual
+        h = add(h, look_across)
+        # 5 feed forward, and add to h
+        add = self.feed_forward_residual
+        y = add(h, self.feed_forward)
+
+        return (y, self.cross_attention.saved[-1]) if return_weights else y
+
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return those of x and of memory."""
+        # 5 feed forward, and add to h
+        add = self.feed_forward_residual
+        grad = add.backward(grad_output, self.feed_forward.backward)
+        # 4 look at the memory, and add to h
+        add = self.cross_attention_residual
+        grad = add.backward(grad, self.cross_attention.backward)
+        # 3 look back, and add to x
+        add = self.self_attention_residual
+        grad = add.backward(grad, self.self_attention.backward)
+        return grad, self.cross_attention.grad_memory
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-10
 class Decoder(Module):
-    """A stack of decoder blocks that look at one memory, with a last LayerNorm if the blocks are pre-norm.
+    """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
-    Args:
-        num_layers: number of blocks, each with weights of its own; the other arguments as for `DecoderOnlyBlock`.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `DecoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_positive(num_layers=num_layers)
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, np.random.default_rng(rng))
-        self.blocks = [DecoderBlock(*arguments) for _ in range(num_layers)]
+        rng = np.random.default_rng(rng)
+        self.d_model, self.num_heads = d_model, num_heads
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
+        self.blocks = [DecoderBlock(*block) for _ in range(num_layers)]
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
+    @checked
     def forward(
-        self, x: ndarray, memory: ndarray, self_mask: ndarray | None = None, memory_mask: ndarray | None = None,
+        self,
+        x: Float[ndarray, "batch length {self.d_model}"],
+        memory: Float[ndarray, "batch length_k {self.d_model}"],
+        self_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+        memory_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[ndarray, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
-    ) -> ndarray | tuple[ndarray, list[ndarray]]:  # fmt: skip
-        """Map x to its shape, every block with a look at the same memory; also a list of their weights if asked."""
-        weights = [None] * len(self.blocks)
-        for i, block in enumerate(self.blocks):
-            x, weights[i] = block(x, memory, self_mask, memory_mask, return_weights=True)
-        x = x if self.norm is None else self.norm(x)
+    ):
+        """The output, shaped as x; with return_weights also a list of their weights."""
+        given = (memory, self_mask, memory_mask, True)
+        weights = []
+
+        # 1 pass through the blocks
+        for block in self.blocks:
+            x, of_block = block(x, *given)
+            weights.append(of_block)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+
         return (x, weights) if return_weights else x
 
-    def backward(self, grad_output: ndarray) -> tuple[ndarray, ndarray]:
-        """Add up the gradients of all parameters; return those of x and of memory."""
-        grad, grads_memory = (grad_output if self.norm is None else self.norm.backward(grad_output)), []
+    @checked
+    def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
+        """Add to the parameters' gradients; return those of x and of memory."""
+        grad, of_memory = grad_output, []
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            grad = self.norm.backward(grad)
+        # 1 pass through the blocks
         for block in reversed(self.blocks):
             grad, grad_memory = block.backward(grad)
-            grads_memory.append(grad_memory)
-        return grad, sum(grads_memory)
+            of_memory.append(grad_memory)
+        return grad, sum(of_memory)
+
+# %% ../../notebooks/11_decoder/numpy.ipynb #implementation-12
+def _append(cache: Any, key: ndarray, value: ndarray) -> tuple[ndarray, ndarray]:
+    """All keys and values so far, (batch, heads, length_k, head_dim) each."""
+    if isinstance(cache, list) or not callable(getattr(cache, "append", None)):
+        raise TypeError(
+            f"cache is a {type(cache).__name__}: expected one layer's cache, "
+            "whose append(key, value) returns keys and values"
+        )
+    return cache.append(key, value)

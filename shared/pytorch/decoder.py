@@ -12,175 +12,299 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_cache, check_decoder, check_mask, check_positive, check_vectors
+from ..checks import check_mask, check_positive, check_vectors
+from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention, causal_mask
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-2
-_BLOCK = 256  # queries at a time
+def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout):
+    """A whole sequence: each position attends to itself and those before it."""
+    rate = dropout.p if dropout.training else 0.0  # the function knows no mode
+    return F.scaled_dot_product_attention(
+        query, key, value, dropout_p=rate, is_causal=True
+    )
 
 
-def _formula_is_faster(query: Tensor) -> bool:
-    """Whether the formula beats PyTorch's fused kernel, for a query (batch, heads, length, head_dim)."""
-    return query.device.type == "cpu" and query.dtype == torch.bfloat16 and query.shape[2] <= 1024
-
-
-def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout) -> Tensor:
-    """Attention of each position to itself and those before it; arrays and result (batch, heads, length, head_dim)."""
-    if not _formula_is_faster(query):
-        dropout_p = dropout.p if dropout.training else 0.0  # this function knows no evaluation mode
-        return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout_p, is_causal=True)
-    batch, _, length, head_dim = query.shape
-    query, key, value = (rearrange(each, "b h n d -> (b h) n d") for each in (query, key, value))
-    blocks = []
-    for first in range(0, length, _BLOCK):
-        last = min(first + _BLOCK, length)
-        later = torch.full((last - first, last), -math.inf, dtype=query.dtype).triu(first + 1)
-        scores = torch.baddbmm(later, query[:, first:last], key[:, :last].mT, alpha=head_dim**-0.5)
-        blocks.append(dropout(scores.softmax(dim=-1)) @ value[:, :last])
-    return rearrange(torch.cat(blocks, dim=1), "(b h) n d -> b h n d", b=batch)
+def _masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: nn.Dropout
+):
+    """The same for queries that are the last positions, and beside another mask."""
+    length_q, length_k = query.shape[2], key.shape[2]
+    if mask is not None:
+        mask = mask[(None,) * (4 - mask.ndim)]  # PyTorch wants at least two axes
+    if length_q > 1:  # one new position sees all
+        causal = causal_mask(length_q, length_k).to(query.device)
+        mask = causal if mask is None else mask & causal
+    rate = dropout.p if dropout.training else 0.0
+    return F.scaled_dot_product_attention(query, key, value, mask, rate)
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-4
 class CausalSelfAttention(MultiHeadAttention):
-    """Self-attention in which a position sees itself and those before it, and which can remember them in a cache.
+    """Self-attention in which a position sees itself and those before it.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        dropout: probability with which an attention weight is dropped in training.
-
-    Raises:
-        TypeError, ValueError: if num_heads does not divide d_model, or dropout is not in [0, 1).
-
+    A cache remembers the keys and values of earlier calls, for inference.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, cache: Any = None) -> Tensor:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
+    def forward(
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
         check_vectors(self.d_model, x=x)
-        check_cache(cache)
-        weight = torch.cat([self.query.weight, self.key.weight, self.value.weight])  # (3 d_model, d_model)
-        bias = torch.cat([self.query.bias, self.key.bias, self.value.bias])
-        heads = rearrange(F.linear(x, weight, bias), "b n (three h d) -> three b h n d", three=3, h=self.num_heads)
-        query, key, value = heads  # (batch, heads, length, head_dim) each
+        layers = (self.query, self.key, self.value)
+        weight = torch.cat([layer.weight for layer in layers])  # (3 d_model, d_model)
+        bias = torch.cat([layer.bias for layer in layers])
+        heads = self.num_heads
+
+        # 1 project the input
+        projected = F.linear(x, weight, bias)
+        # 2 split into heads
+        q, k, v = rearrange(
+            projected,
+            "b n (three h d) -> three b h n d",
+            three=3,
+            h=heads,
+        )
+        # 3 join the cached keys and values
         if cache is not None:
-            key, value = cache.append(key, value)  # (batch, heads, cached + length, head_dim) each
-        length_q, length_k = query.shape[2], key.shape[2]
-        check_mask(mask, len(x), self.num_heads, length_q, length_k)
-        if mask is None and 1 < length_q == length_k:  # a whole sequence
-            attended = _causal_attention(query, key, value, self.dropout)
+            k, v = _append(cache, k, v)
+
+        length_q, length_k = q.shape[2], k.shape[2]
+        check_mask(mask, len(x), heads, length_q, length_k)
+        drop = self.dropout
+
+        # 4 hide later positions
+        # 5 attend
+        if mask is None and 1 < length_q == length_k:
+            attended = _causal_attention(q, k, v, drop)
         else:
-            if length_q > 1:  # a single new position is the last one and may see all
-                causal = causal_mask(length_q, length_k).to(x.device)
-                mask = causal if mask is None else mask & causal
-            mask = None if mask is None else mask[(None,) * (4 - mask.ndim)]  # PyTorch's wants at least two axes
-            dropout_p = self.dropout.p if self.training else 0.0
-            attended = F.scaled_dot_product_attention(query, key, value, mask, dropout_p)
-        return self.output(rearrange(attended, "b h n d -> b n (h d)"))
+            attended = _masked_attention(q, k, v, mask, drop)
+        # 6 merge the heads and mix them
+        merged = rearrange(attended, "b h n d -> b n (h d)")
+        return self.output(merged)
+
+
+def _append(cache: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """All keys and values so far, (batch, heads, length_k, head_dim) each."""
+    if isinstance(cache, list) or not callable(getattr(cache, "append", None)):
+        raise TypeError(
+            f"cache is a {type(cache).__name__}: expected one layer's cache, "
+            "whose append(key, value) returns keys and values"
+        )
+    return cache.append(key, value)
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-6
 class DecoderOnlyBlock(nn.Module):
-    """Causal self-attention and a feed-forward network, each inside a residual connection: the block of GPT.
+    """Causal self-attention and a feed-forward network, each in a residual connection.
 
-    Args:
-        d_model, num_heads: features of a position, in and out, and heads that share them evenly.
-        d_ff, activation: hidden features of the feed-forward network; "relu", "gelu" (exact) or "gelu_tanh".
-        dropout: rate, in [0, 1), on attention weights, on hidden features and on what each sub-layer gives.
-        norm_first: normalise the input of each sub-layer (True) or each sum (False, as in 2017).
-        eps: added to the variance by every LayerNorm, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: if an argument has a wrong type or is out of range, or num_heads does not divide d_model.
-
-    Source: Liu et al. 2018, section 4.2.3 (a decoder alone); Radford et al. 2019, section 2.3 (pre-norm).
+    norm_first normalizes what a sub-layer reads (True) or each sum (False).
+    dropout acts on attention weights, hidden features and what each sub-layer adds.
+    activation is "relu", "gelu" (exact) or "gelu_tanh"; eps is that of both norms.
+    Source: Liu et al. 2018, section 4.2.3; Radford et al. 2019, section 2.3 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+    ):
         super().__init__()
+        self.d_model, self.num_heads = d_model, num_heads
         self.attention = CausalSelfAttention(d_model, num_heads, dropout)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        residual = (d_model, dropout, norm_first, eps)
+        self.attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, cache: Any = None) -> Tensor:
-        """Map (batch, length, d_model) to that shape; mask: booleans that fit (batch, heads, length, cached + length)."""
-        check_vectors(self.attention.d_model, x=x)
-        x = self.attention_residual(x, lambda h: self.attention(h, mask, cache))  # (batch, length, d_model)
-        return self.feed_forward_residual(x, self.feed_forward)  # (batch, length, d_model)
+    def forward(
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        cache: Any | None = None,
+    ):
+        """The output, shaped as x; length_k counts the cached positions too."""
+        check_vectors(self.d_model, x=x)
+
+        # 1 make attention a function of one array
+        def attend(h):
+            return self.attention(h, mask, cache)
+
+        # 2 attend, and add to x
+        add = self.attention_residual
+        h = add(x, attend)
+        # 3 feed forward, and add to h
+        add = self.feed_forward_residual
+        return add(h, self.feed_forward)
+
+# %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-7-weights
+class _KeepsWeights:
+    """An attention as a function that returns one tensor; it keeps the weights."""
+
+    def __init__(self, attention: MultiHeadAttention):
+        self.attention = attention
+
+    def __call__(self, query, key, value, mask):
+        output = self.attention(query, key, value, mask, return_weights=True)
+        output, self.weights = output
+        return output
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-8
 class DecoderBlock(nn.Module):
-    """Causal self-attention, attention to a memory, and a feed-forward network, each inside a residual connection.
+    """Causal self-attention, attention to a memory, and a feed-forward network.
 
-    Args, Raises: as for `DecoderOnlyBlock`.
-
-    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3 (post-norm); Xiong et al. 2020, table 1 (both orders).
+    Each is in a residual connection. The arguments are those of DecoderOnlyBlock.
+    Source: Vaswani et al. 2017, sections 3.1 and 3.2.3; Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        activation: str = "relu", eps: float = 1e-5,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        activation: str = "relu",
+        eps: float = 1e-5,
+    ):
         super().__init__()
+        self.d_model, self.num_heads = d_model, num_heads
+        residual = (d_model, dropout, norm_first, eps)
         self.self_attention = CausalSelfAttention(d_model, num_heads, dropout)
-        self.self_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.self_attention_residual = ResidualConnection(*residual)
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.cross_attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.cross_attention_residual = ResidualConnection(*residual)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_residual = ResidualConnection(*residual)
 
+    @checked
     def forward(
-        self, x: Tensor, memory: Tensor, self_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        memory: Float[Tensor, "batch length_k {self.d_model}"],
+        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+        memory_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Tensor, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:  # fmt: skip
-        """Map x to its shape with a look at memory (batch, length_k, d_model); also cross-attention's weights if asked."""
-        check_decoder(x, memory, self_mask, memory_mask, self.cross_attention.d_model, self.cross_attention.num_heads)
-        x = self.self_attention_residual(x, lambda h: self.self_attention(h, self_mask))
-        weights = []
+    ):
+        """The output, shaped as x; with return_weights also cross-attention's weights."""
+        attend = self.cross_attention
+        if return_weights:
+            attend = _KeepsWeights(attend)
 
-        def attend(h: Tensor) -> Tensor:
-            attended = self.cross_attention(h, memory, memory, memory_mask, return_weights)
-            h, *weights[:] = attended if return_weights else (attended,)
-            return h
+        # 1 make self-attention a function of one array
+        def look_back(h):
+            return self.self_attention(h, self_mask)
 
-        x = self.feed_forward_residual(self.cross_attention_residual(x, attend), self.feed_forward)
-        return (x, *weights) if return_weights else x
+        # 2 make cross-attention a function of one array
+        def look_across(h):
+            return attend(h, memory, memory, memory_mask)
+
+        # 3 look back, and add to x
+        add = self.self_attention_residual
+        h = add(x, look_back)
+        # 4 look at the memory, and add to h
+        add = self.cross_attention_residual
+        h = add(h, look_across)
+        # 5 feed forward, and add to h
+        add = self.feed_forward_residual
+        y = add(h, self.feed_forward)
+
+        return (y, attend.weights) if return_weights else y
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-10
 class Decoder(nn.Module):
-    """A stack of decoder blocks that look at one memory, with a last LayerNorm if the blocks are pre-norm.
+    """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
-    Args:
-        num_layers: number of blocks, each with weights of its own; the other arguments as for `DecoderOnlyBlock`.
-
-    Raises:
-        TypeError, ValueError: if num_layers is not a positive whole number, or `DecoderBlock` raises.
-
+    The arguments are those of each block, and the number of blocks.
     Source: Vaswani et al. 2017, section 3.1; the last norm: Xiong et al. 2020, table 1.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        num_layers: int = 1, activation: str = "relu", eps: float = 1e-5,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        num_layers: int = 1,
+        activation: str = "relu",
+        eps: float = 1e-5,
+    ):
         check_positive(num_layers=num_layers)
         super().__init__()
-        arguments = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = nn.ModuleList(DecoderBlock(*arguments) for _ in range(num_layers))
+        self.d_model, self.num_heads = d_model, num_heads
+        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+        self.blocks = nn.ModuleList(DecoderBlock(*block) for _ in range(num_layers))
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
+    @checked
     def forward(
-        self, x: Tensor, memory: Tensor, self_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        self,
+        x: Float[Tensor, "batch length {self.d_model}"],
+        memory: Float[Tensor, "batch length_k {self.d_model}"],
+        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+        memory_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Tensor, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, list[Tensor]]:  # fmt: skip
-        """Map x to its shape, every block with a look at the same memory; also a list of their weights if asked."""
-        kept = []
+    ):
+        """The output, shaped as x; with return_weights also a list of their weights."""
+        given = (memory, self_mask, memory_mask, return_weights)
+        weights = []
+
+        # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, memory, self_mask, memory_mask, return_weights)  # (batch, length, d_model)
+            x = block(x, *given)
             if return_weights:
-                x, weights = x
-                kept.append(weights)
-        x = x if self.norm is None else self.norm(x)
-        return (x, kept) if return_weights else x
+                x, of_block = x
+                weights.append(of_block)
+        # 2 normalize, if pre-norm
+        if self.norm is not None:
+            x = self.norm(x)
+
+        return (x, weights) if return_weights else x
+
+# %% ../../notebooks/11_decoder/pytorch.ipynb #optional-blocks
+_fused_attention, _BLOCK = _causal_attention, 256  # queries at a time
+
+
+def _formula_is_faster(query: Tensor) -> bool:
+    """For a query (batch, heads, length, head_dim), as measured."""
+    on_cpu = query.device.type == "cpu"
+    return on_cpu and query.dtype == torch.bfloat16 and query.shape[2] <= 1024
+
+
+def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout):
+    """A whole sequence: each position attends to itself and those before it."""
+    if not _formula_is_faster(query):
+        return _fused_attention(query, key, value, dropout)
+    batch, _, length, head_dim = query.shape
+    merge = "b h n d -> (b h) n d"
+    query, key, value = (rearrange(each, merge) for each in (query, key, value))
+    blocks = []
+    for first in range(0, length, _BLOCK):
+        last = min(first + _BLOCK, length)
+        later = torch.full((last - first, last), -math.inf, dtype=query.dtype)
+        later = later.triu(first + 1)  # added to the scores: -inf at later positions
+        scores = torch.baddbmm(
+            later, query[:, first:last], key[:, :last].mT, alpha=head_dim**-0.5
+        )
+        blocks.append(dropout(scores.softmax(dim=-1)) @ value[:, :last])
+    return rearrange(torch.cat(blocks, dim=1), "(b h) n d -> b h n d", b=batch)
