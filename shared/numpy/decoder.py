@@ -56,7 +56,7 @@ class CausalSelfAttention(MultiHeadAttention):
         attend, drop = scaled_dot_product_attention, self.dropout
 
         # 4 hide later positions
-        if length_q > 1:  # one new position sees all
+        if length_q > 1:
             causal = causal_mask(length_q, length_k)
             mask = causal if mask is None else mask & causal
         # 5 attend
@@ -194,6 +194,7 @@ class DecoderBlock(Module):
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also cross-attention's weights."""
+        attend = self.cross_attention
 
         # 1 make self-attention a function of one array
         def look_back(h):
@@ -201,7 +202,6 @@ class DecoderBlock(Module):
 
         # 2 make cross-attention a function of one array
         def look_across(h):
-            attend = self.cross_attention
             return attend(h, memory, memory, memory_mask)
 
         # 3 look back, and add to x
@@ -214,7 +214,7 @@ class DecoderBlock(Module):
         add = self.feed_forward_residual
         y = add(h, self.feed_forward)
 
-        return (y, self.cross_attention.saved[-1]) if return_weights else y
+        return (y, attend.saved[-1]) if return_weights else y
 
     @checked
     def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
