@@ -164,7 +164,7 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
         for digits in range(1, exercise.digits or 0):
             if _close(results[0], round(exercise.right, digits)):
                 return f"close. Rounded to {digits} of the {exercise.digits} digits after the point; give all of them."
-        return "not quite. Look at the example again, or ask for a hint."
+        return "not quite. Read the question again, or ask for a hint."
     for result, arguments in zip(results, trials):
         expected = exercise.right(*arguments)
         if result.shape != expected.shape:

@@ -218,6 +218,9 @@ EXERCISES = {
                 lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=q.shape[-1] ** 2)
             ),
             "Softmax went over the queries; each query's weights must sum to 1 over the keys.": _softmax_over_queries,
+            "You hide after the softmax, so the weights no longer sum to 1; hide the scores before it.": (
+                lambda q, k, v: (_softmax(q @ k.T / np.sqrt(q.shape[-1])) * _ends(q, k)) @ v
+            ),
             "Hidden scores are 0 in yours, and exp(0) is 1; they must be minus infinity.": (
                 lambda q, k, v: _softmax(np.where(_ends(q, k), q @ k.T / np.sqrt(q.shape[-1]), 0)) @ v
             ),
@@ -323,6 +326,7 @@ EXERCISES = {
             "That is a block without a memory: there is a second attention, and a third norm.": 8544,
             "The third norm is missing: one for each of the three sub-layers.": 12768,
             "The norms are missing: three, each with a scale and a shift.": 12640,
+            "One norm too many: there is one for each of the three sub-layers.": 12896,
             "The second attention is missing.": 8608,
             "The biases are missing: eight in the attentions, two in the network.": 12480,
             "Biases and norms are missing: those are the kernels alone.": 12288,

@@ -203,7 +203,7 @@ EXERCISES = {
         right=_find_cpg,
         inputs=_draw_sequences,
         shape="(batch, length)",
-        praise="The last site of a sequence never begins a CpG, whatever comes first in the next row.",
+        praise="The last site of a sequence never begins a CpG: nothing follows it.",
         mistakes={
             "You mark the G; the C is asked for.": _at_the_g,
             "You mark both sites of each CpG; only its C is asked for.": (
@@ -246,6 +246,9 @@ EXERCISES = {
             "That is the prediction of a model that sees everything: average over the sites with the same letter.": (
                 lambda tokens, exact: exact
             ),
+            "Padding is not 0 in yours; everything else is right.": (
+                lambda tokens, exact: np.where((tokens == 0)[..., None], 0.25, _without_neighbors(tokens, exact))
+            ),
             "That is each site's own letter, for certain: no copy ever goes wrong in it.": (
                 lambda tokens, exact: np.eye(5)[tokens][..., 1:]
             ),
@@ -261,7 +264,7 @@ EXERCISES = {
         right=_real_loss,
         inputs=_draw_logits,
         shape="one number",
-        praise="Either order of the two axes works after a transpose, and ignore_index takes care of the rest.",
+        praise="The classes are on axis 1, and ignore_index leaves the padding out of the sum and of the division.",
         mistakes={
             "The axes are exchanged: F.cross_entropy takes axis 1 for the classes, so transpose (a reshape mixes the "
             "numbers). With as many sites as tokens nothing is raised.": lambda logits, targets: _real_loss(
