@@ -40,7 +40,7 @@ def short(number: float) -> str:
     return f"{number:.1e}".replace(".0e", "e").replace("e-0", "e-")
 
 
-def table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """A matrix with a name for each row and column, rounded to two digits."""
-    numbers = [[f"{number:.2f}" for number in row] for row in np.asarray(values)]
+def table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], digits: int = 2) -> pd.DataFrame:
+    """A matrix with a name for each row and column, rounded to so many digits after the point."""
+    numbers = [[f"{number:.{digits}f}" for number in row] for row in np.asarray(values)]
     return pd.DataFrame(numbers, list(rows), list(columns))

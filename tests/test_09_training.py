@@ -20,12 +20,19 @@ from keras import ops
 from torch.nn import functional as F
 
 from shared import parity
+from shared.drawing import side_by_side
 from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
 from shared.keras import autograd as keras_autograd
+from shared.keras import embeddings as keras_embeddings
+from shared.keras import encoder as keras_encoder
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
+from shared.numpy import embeddings as numpy_embeddings
+from shared.numpy import encoder as numpy_encoder
 from shared.numpy import models as numpy_models
 from shared.numpy import training as numpy_training
+from shared.pytorch import embeddings as pytorch_embeddings
+from shared.pytorch import encoder as pytorch_encoder
 from shared.pytorch import models as pytorch_models
 from shared.pytorch import training as pytorch_training
 
@@ -302,27 +309,39 @@ def loss_of(track):
 LOGITS, TARGETS = np.zeros((2, 3, 5), np.float32), np.array([[0, 1, 2], [3, 4, -100]])
 BAD_LOSSES = {
     "smoothing of 1": (LOGITS, TARGETS, {"label_smoothing": 1.0}, ValueError, r"label_smoothing=1.0: expected a rate"),
-    "smoothing as text": (LOGITS, TARGETS, {"label_smoothing": "a"}, TypeError, "label_smoothing='a'"),
+    "smoothing as text": (
+        LOGITS,
+        TARGETS,
+        {"label_smoothing": "a"},
+        TypeError,
+        "label_smoothing is 'a'; expected float",
+    ),
     "ignore_index 0.5": (
         LOGITS,
         TARGETS,
         {"ignore_index": 0.5},
         TypeError,
-        "ignore_index=0.5: expected a whole number",
+        "ignore_index is 0.5; expected int",
     ),
-    "float targets": (LOGITS, TARGETS.astype(np.float32), {}, TypeError, "targets has dtype .*float32: expected whole"),
+    "float targets": (
+        LOGITS,
+        TARGETS.astype(np.float32),
+        {},
+        TypeError,
+        r"targets has shape \(2, 3\), float32.*expected Integer",
+    ),
     "integer logits": (
         LOGITS.astype(np.int32),
         TARGETS,
         {},
         TypeError,
-        "logits has dtype .*int32: expected floating-point",
+        r"logits has shape \(2, 3, 5\), int32.*expected Float",
     ),
     "target too large": (LOGITS, TARGETS + 1, {}, ValueError, "target (5|-99) is outside the 5 classes"),
     "target negative": (LOGITS, TARGETS - 1, {}, ValueError, "target -1 is outside the 5 classes, and is not ignore"),
     "nothing kept": (LOGITS, np.full((2, 3), -100), {}, ValueError, "all 6 targets are ignore_index=-100"),
-    "other shape": (LOGITS, TARGETS[0], {}, ValueError, r"targets have shape \(3,\), logits \(2, 3, 5\)"),
-    "no classes": (LOGITS[0, 0, 0], np.array(0), {}, ValueError, "expected one target for each row"),
+    "other shape": (LOGITS, TARGETS[0], {}, TypeError, r"targets has shape \(3,\).*beside logits \(2, 3, 5\)"),
+    "no classes": (LOGITS[0, 0, 0], np.array(0), {}, TypeError, r"logits has shape \(\).*expected Float"),
 }
 
 
@@ -347,9 +366,9 @@ def test_keras_loss_refuses(case):
 
 def test_keras_and_the_other_losses_refuse_lists():
     for track, training in MODULES.items():
-        with pytest.raises(TypeError, match="logits is a list: expected an array"):
+        with pytest.raises(TypeError, match="logits is a list; expected Float"):
             training.cross_entropy([[0.0, 1.0]], [1])
-        with pytest.raises(TypeError, match="targets is a list: expected an array"):
+        with pytest.raises(TypeError, match="targets is a list; expected Integer"):
             training.cross_entropy(loss_of(track)[1](LOGITS[0]), [0, 1, 2])
 
 
@@ -379,8 +398,19 @@ def test_the_schedule_drives_a_scheduler_of_pytorch():
         scheduler.step()
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.02, 0.1])
+def test_keras_and_the_other_schedules_fall_to_their_floor_and_stay_there(floor):
+    for training in MODULES.values():
+        schedule, to_zero = training.warmup_schedule(0.1, 3, 10, floor), training.warmup_schedule(0.1, 3, 10)
+        for step in range(13):
+            expected = float(to_zero(step))
+            expected = expected if step < 3 else floor + (0.1 - floor) * expected / 0.1
+            assert float(schedule(step)) == pytest.approx(expected, abs=1e-7)
+        assert float(schedule(10)) == float(schedule(25)) == pytest.approx(floor, abs=1e-8)
+
+
 def test_keras_schedule_is_serialisable_and_symbolic():
-    schedule = keras_training.warmup_schedule(0.1, 3, 10)
+    schedule = keras_training.warmup_schedule(0.1, 3, 10, floor=0.01)
     config = json.loads(json.dumps(keras.optimizers.schedules.serialize(schedule)))
     again = keras.optimizers.schedules.deserialize(config)
     assert [float(again(ops.convert_to_tensor(step))) for step in range(12)] == [float(schedule(i)) for i in range(12)]
@@ -389,11 +419,14 @@ def test_keras_schedule_is_serialisable_and_symbolic():
 BAD_SCHEDULES = [
     ((-1, 1, 2), ValueError, "peak=-1: expected a finite number of at least 0"),
     ((math.inf, 1, 2), ValueError, "peak=inf"),
-    (("a", 1, 2), TypeError, "peak='a'"),
+    (("a", 1, 2), TypeError, "peak is 'a'; expected float"),
     ((1, 0, 2), ValueError, "warmup_steps=0: expected at least 1"),
-    ((1, 1.5, 2), TypeError, "warmup_steps=1.5: expected a whole number"),
-    ((1, 5, 5), ValueError, "warmup_steps=5: expected fewer than total_steps=5"),
-    ((1, 1, None), TypeError, "total_steps=None"),
+    ((1, 1.5, 2), TypeError, "warmup_steps is 1.5; expected int"),
+    ((1, 5, 5), ValueError, "warmup_steps=5 must be under total_steps=5"),
+    ((1, 1, 5, -1), ValueError, "floor=-1: expected a finite number of at least 0"),
+    ((1, 1, 5, 2), ValueError, "floor=2 must not be above peak=1"),
+    ((1, 1, 5, "low"), TypeError, "floor is 'low'; expected float"),
+    ((1, 1, None), TypeError, "total_steps is None; expected int"),
 ]
 
 
@@ -573,6 +606,68 @@ def test_keras_and_the_others_decay_without_the_moments():
         assert weight.item() == pytest.approx(0.98, abs=1e-6)
 
 
+class EncoderInNumpy(numpy_models.Module):
+    """Kernels, biases, norms and a table, as they are in a Transformer."""
+
+    def __init__(self):
+        self.embedding = numpy_embeddings.TokenEmbedding(4, 7, rng=0)
+        self.block = numpy_encoder.EncoderBlock(4, 2, 8, rng=0)
+
+
+class EncoderInPytorch(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = pytorch_embeddings.TokenEmbedding(4, 7)
+        self.block = pytorch_encoder.EncoderBlock(4, 2, 8)
+
+
+class EncoderInKeras(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embedding = keras_embeddings.TokenEmbedding(4, 7)
+        self.block = keras_encoder.EncoderBlock(4, 2, 8)
+        self.embedding.build((None, 3))
+        self.block.build((None, 3, 4))
+        self.built = True
+
+
+@pytest.mark.parametrize("decay_all", [True, False])
+def test_keras_and_the_others_leave_biases_and_norms_out_of_the_decay_when_asked(decay_all):
+    """With gradients of 0 a step changes what decays, and nothing else."""
+    shrunk = {}
+    for track, kind in {"numpy": EncoderInNumpy, "pytorch": EncoderInPytorch, "keras": EncoderInKeras}.items():
+        model = kind()
+        set_weights(model, {name: np.ones_like(value) for name, value in get_weights(model).items()})
+        options = {"learning_rate": 0.1, "weight_decay": 0.2, "decay_all": decay_all}
+        if track == "keras":
+            adam = keras_training.Adam(**options)
+            adam.apply([ops.zeros(v.shape) for v in model.trainable_variables], model.trainable_variables)
+        else:
+            MODULES[track].Adam(model, **options).step()
+        shrunk[track] = {name: value.flat[0] for name, value in get_weights(model).items()}
+    for track, found in shrunk.items():
+        assert len(found) == 17
+        for name, value in found.items():
+            spared = not decay_all and name.split(".")[-1] in ("bias", "gamma", "beta")
+            assert value == pytest.approx(1.0 if spared else 0.98, abs=1e-6), (track, name)
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.5])
+def test_two_groups_of_parameters_are_clipped_as_one(clip_norm):
+    steps = {}
+    for decay_all in (True, False):
+        model, adam = make("pytorch", weight_decay=0.0, decay_all=decay_all, clip_norm=clip_norm)
+        pytorch_training.train(model, adam, batch_at, 3)
+        steps[decay_all] = get_weights(model)
+    for name, value in steps[True].items():
+        np.testing.assert_allclose(steps[False][name], value, atol=1e-7)
+
+
+def test_the_norm_of_the_gradient():
+    gradients = {"a": np.array([[3.0, 0.0]]), "b": np.array([0.0, -4.0])}
+    assert numpy_training.gradient_norm(gradients) == 5
+
+
 def test_zero_grad_and_frozen_weights():
     model, adam = make("numpy")
     for gradient in model.gradients().values():
@@ -600,27 +695,29 @@ def test_keras_adam_adds_up_the_repeated_rows_of_an_embedding():
 
 def test_keras_adam_round_trip():
     schedule = keras_training.warmup_schedule(0.1, 3, 10)
-    adam = keras_training.Adam(schedule, 0.8, 0.9, 1e-6, 0.02, 1.5, name="mine")
+    adam = keras_training.Adam(schedule, 0.8, 0.9, 1e-6, 0.02, 1.5, False, name="mine")
     config = json.loads(json.dumps(keras.optimizers.serialize(adam)))
     again = keras.optimizers.deserialize(config)
     assert type(again) is keras_training.Adam
     assert again.get_config() == adam.get_config()
-    expected = {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 1e-6, "weight_decay": 0.02, "clip_norm": 1.5, "name": "mine"}
+    expected = {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 1e-6, "weight_decay": 0.02, "clip_norm": 1.5}
+    expected |= {"decay_all": False, "name": "mine"}
     assert {name: adam.get_config()[name] for name in expected} == expected
     assert keras_training.Adam().get_config()["clip_norm"] is None
 
 
 BAD_ADAMS = [
     ({"learning_rate": -1}, ValueError, "learning_rate=-1: expected a finite number of at least 0"),
-    ({"learning_rate": "fast"}, TypeError, "learning_rate='fast': expected a number"),
+    ({"learning_rate": "fast"}, TypeError, "learning_rate is 'fast'; expected float"),
     ({"beta_1": 1}, ValueError, r"beta_1=1: expected a rate in \[0, 1\)"),
     ({"beta_2": -0.1}, ValueError, "beta_2=-0.1"),
     ({"epsilon": 0}, ValueError, "epsilon=0: expected a finite number above 0"),
     ({"epsilon": math.nan}, ValueError, "epsilon=nan"),
-    ({"weight_decay": None}, TypeError, "weight_decay=None: expected a number"),
+    ({"weight_decay": None}, TypeError, "weight_decay is None; expected float"),
     ({"weight_decay": -1e-3}, ValueError, "weight_decay=-0.001"),
     ({"clip_norm": 0}, ValueError, "clip_norm=0: expected a finite number above 0"),
-    ({"clip_norm": True}, TypeError, "clip_norm=True"),
+    ({"clip_norm": True}, TypeError, "clip_norm is True; expected float"),
+    ({"decay_all": 1}, TypeError, "decay_all is 1; expected bool"),
 ]
 
 
@@ -632,9 +729,9 @@ def test_keras_and_the_other_adams_refuse(options, error, message):
 
 
 def test_adam_refuses_what_is_no_model():
-    with pytest.raises(TypeError, match=r"model is a dict: expected a module of shared\.numpy"):
+    with pytest.raises(TypeError, match="model is a dict; expected ParameterTree"):
         numpy_training.Adam({})
-    with pytest.raises(TypeError, match=r"model is a list: expected a torch\.nn\.Module"):
+    with pytest.raises(TypeError, match="model is a list; expected Module"):
         pytorch_training.Adam([])
 
 
@@ -702,6 +799,140 @@ def test_pytorch_and_numpy_take_the_same_steps():
         set_weights(model, start)
         runs[track] = MODULES[track].train(model, adam, batch_at, 8, label_smoothing=0.1)
     np.testing.assert_allclose(runs["pytorch"], runs["numpy"], atol=2e-5)
+
+
+# Validation
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_the_others_validate_between_steps(track):
+    """Every validate_every steps and at the end, in evaluation mode; a true answer ends the run, and training goes on as it was."""
+    training, seen = MODULES[track], []
+    model, adam = make(track)
+    whole = training.train(model, adam, batch_at, 7)
+    expected = get_weights(model)
+    model, adam = make(track)
+
+    def watch(steps):
+        assert adam.steps == steps
+        if track != "keras":
+            assert not model.training
+        seen.append(training.evaluate(model, *batch_at(0)))
+
+    assert np.array_equal(training.train(model, adam, batch_at, 7, validate=watch, validate_every=3), whole)
+    assert len(seen) == 3 and len(set(seen)) == 3
+    assert all(np.array_equal(value, expected[name]) for name, value in get_weights(model).items())
+    model, adam = make(track)
+    stopped = training.train(model, adam, batch_at, 7, validate=lambda steps: steps == 4, validate_every=2)
+    assert np.array_equal(stopped, whole[:4]) and adam.steps == 4
+    rest = training.train(model, adam, batch_at, 7)  # and it can go on
+    assert np.array_equal(rest, whole[4:])
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_the_others_write_a_checkpoint_where_validation_stops(track, tmp_path):
+    training = MODULES[track]
+    model, adam = make(track)
+    options = {"checkpoint": tmp_path / "c", "checkpoint_every": 100, "validate_every": 3}
+    training.train(model, adam, batch_at, 9, validate=lambda steps: True, **options)
+    again, other = make(track, seed=4)
+    training.load_checkpoint(tmp_path / "c", again, other)
+    assert other.steps == 3
+    assert_equal(state(track, again, other), state(track, model, adam))
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_the_others_evaluate_without_dropout_and_leave_the_mode_as_it_was(track):
+    training, (inputs, targets) = MODULES[track], batch_at(0)
+    model, _ = make(track, dropout=0.5)
+    plain, _ = make(track, dropout=0.0)
+    set_weights(plain, get_weights(model))
+    logits = as_numpy(plain(torch.tensor(inputs) if track == "pytorch" else inputs))
+    expected = numpy_training.cross_entropy(logits, targets)
+    for mode in (True, False):
+        if track != "keras":
+            model.train(mode)
+        found = training.evaluate(model, inputs, targets)
+        assert isinstance(found, float) and found == pytest.approx(expected, abs=1e-6)
+        if track != "keras":
+            assert model.training == mode
+    assert training.evaluate(model, (inputs,), targets) == found
+    ignored = training.evaluate(model, inputs, np.where(targets == 2, 7, np.maximum(targets, 0)), ignore_index=7)
+    kept = np.where(targets == 2, -100, np.maximum(targets, 0))
+    assert ignored == pytest.approx(numpy_training.cross_entropy(logits, kept), abs=1e-6)
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_the_others_stop_early_and_restore_the_best(track, monkeypatch):
+    """With losses that are given: 3 2 4 2 1 5 5 5; ties bring nothing better."""
+    training = MODULES[track]
+    model, _ = make(track)
+    names = list(get_weights(model))
+    for patience, until in ((None, 8), (2, 4), (3, 8), (1, 3)):
+        given = iter([3.0, 2, 4, 2, 1, 5, 5, 5])
+        monkeypatch.setattr(training, "evaluate", lambda *_, given=given: next(given))
+        validation = training.Validation(model, *batch_at(0), patience=patience)
+        for count in range(1, 9):
+            set_weights(model, {name: np.full_like(value, count) for name, value in get_weights(model).items()})
+            if validation(10 * count):
+                break
+        assert (count, validation.steps[-1]) == (until, 10 * until)
+        assert validation.losses == [3, 2, 4, 2, 1, 5, 5, 5][:until]
+        best = 5 if until == 8 else 2
+        assert (validation.best_step, validation.best_loss) == (10 * best, min(validation.losses))
+        validation.restore()
+        assert {float(get_weights(model)[name].flat[0]) for name in names} == {best}
+    for wrong, error in ((0, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="patience"):
+            training.Validation(model, *batch_at(0), patience=wrong)
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_keras_and_the_others_validate_in_a_run(track):
+    training, (inputs, targets) = MODULES[track], batch_at(99)
+    model, adam = make(track, dropout=0.0)
+    validation = training.Validation(model, inputs, targets, patience=50)
+    training.train(model, adam, batch_at, 6, validate=validation, validate_every=2)
+    assert validation.steps == [2, 4, 6]
+    assert validation.losses[-1] == training.evaluate(model, inputs, targets)
+    assert validation.best_loss == min(validation.losses)
+
+
+# Windows of a text
+
+
+def test_windows_of_a_text_are_pieces_of_it_and_the_targets_come_one_later():
+    tokens = np.random.default_rng(0).integers(0, 1000, 40)
+    batches, starts = numpy_training.text_batches(tokens, length=6, batch_size=5, seed=3), set()
+    for step in range(200):
+        inputs, targets = batches(step)
+        assert inputs.shape == targets.shape == (5, 6)
+        assert np.array_equal(inputs[:, 1:], targets[:, :-1])
+        for row, target in zip(inputs, targets):
+            (start,) = (i for i in range(34) if np.array_equal(tokens[i : i + 6], row))
+            assert target[-1] == tokens[start + 6]
+            starts.add(start)
+    assert starts == set(range(34))  # the last one's last target is the last token
+    again = numpy_training.text_batches(tokens, 6, 5, seed=3)
+    assert all(np.array_equal(a, b) for a, b in zip(again(7), batches(7)))
+    assert not np.array_equal(batches(7)[0], batches(8)[0])
+    assert not np.array_equal(numpy_training.text_batches(tokens, 6, 5, seed=4)(7)[0], batches(7)[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.arange(5), 5, 1), ValueError, "length=5: the text has only 5 tokens"),
+        ((np.arange(5), 0, 1), ValueError, "length=0: expected at least 1"),
+        ((np.arange(5), 2, 0), ValueError, "batch_size=0"),
+        ((np.arange(5.0), 2, 1), TypeError, "tokens has shape .*expected Integer"),
+        ((np.ones((2, 3), int), 2, 1), TypeError, "tokens has shape"),
+        ((np.arange(5), 1.5, 1), TypeError, "length is 1.5; expected int"),
+    ],
+)
+def test_windows_refuse(arguments, error, message):
+    with pytest.raises(error, match=message):
+        numpy_training.text_batches(*arguments)
 
 
 def two_inputs(step):
@@ -834,6 +1065,8 @@ def bad_trains(track):
         "ignore_index": ((model, adam, batch_at, 5), {"ignore_index": None}, TypeError, "ignore_index=None"),
         "progress": ((model, adam, batch_at, 5), {"progress": 1}, TypeError, "progress=1: expected True or False"),
         "folder": ((model, adam, batch_at, 5), {"checkpoint": "nowhere/c"}, ValueError, "its folder does not exist"),
+        "validate every 0": ((model, adam, batch_at, 5), {"validate_every": 0}, ValueError, "validate_every=0"),
+        "no function": ((model, adam, batch_at, 5), {"validate": 3}, TypeError, "validate=3: expected a function"),
         "every 0": ((model, adam, batch_at, 5), {"checkpoint_every": 0}, ValueError, "checkpoint_every=0"),
         "one array": ((model, adam, lambda step: inputs, 5), {}, TypeError, r"batch_at\(0\) returned a ndarray"),
         "no inputs": ((model, adam, lambda step: ((), targets), 5), {}, TypeError, r"batch_at\(0\) returned a tuple"),
@@ -1186,10 +1419,17 @@ def test_keras_saves_a_trained_model_whole(tmp_path):
 
 def test_keras_and_the_others_take_the_same_arguments():
     """Adam's `model` is the one declared difference: in Keras `compile` hands it the weights."""
-    for name in ("cross_entropy", "warmup_schedule", "Adam", "save_checkpoint", "load_checkpoint", "train"):
+    names = ("cross_entropy", "warmup_schedule", "Adam", "save_checkpoint", "load_checkpoint", "train")
+    for name in (*names, "evaluate", "Validation"):
         expected = list(inspect.signature(getattr(numpy_training, name)).parameters.items())
         for track in ("pytorch", "keras"):
             found = inspect.signature(getattr(MODULES[track], name)).parameters
             missing = {"model"} if (name, track) == ("Adam", "keras") else set()
             kept = [(key, value.default) for key, value in found.items() if key != "kwargs"]
             assert kept == [(key, value.default) for key, value in expected if key not in missing], (name, track)
+
+
+@pytest.mark.parametrize("name", ["train", "cross_entropy", "Adam.step", "Validation.__call__", "evaluate"])
+def test_the_three_take_the_same_steps(name):
+    words = [[w for group, _ in side_by_side.read_steps(t, "training", name) for w in group] for t in MODULES]
+    assert words[0] == words[1] == words[2] and len(words[0]) >= 3

@@ -52,6 +52,7 @@ CALLS = {
     ),
     "number_lines": lambda: plots.number_lines({"x": [1.0, 2.0, 6.0], "centered": [-2.0, -1.0, 3.0]}, "abc"),
     "line_panels": lambda: plots.line_panels([0, 1, 2], {"left": {"a": [1, 2, 4], "b": [3, 1, 3]}}, "x", "y", log=True),
+    "surprise": lambda: plots.surprise({"bank": 0.5, "money": 0.25}),
     "residual_stream": lambda: plots.residual_stream(
         {"x": [1, 0], "after attention": [1.5, -1]}, [{"normalized": [1, -1], "attention\nadds": [0.5, -1]}], ["a", "b"]
     ),
@@ -72,6 +73,8 @@ DESCRIBED = {  # what a plot says of itself
     "a dashed line, c, is at 1.00.",
     "number_lines": "Number lines for a, b, c. x: 1.00, 2.00, 6.00; centered: -2.00, -1.00, 3.00.",
     "line_panels": "Curves of y against x. left, a: from 1 to 4; left, b: from 3 to 3, lowest 1 at 1.",
+    "surprise": "The loss −log p falls from infinity at p = 0 to 0 at p = 1. Points: bank at p = 0.50, loss 0.69; "
+    "money at p = 0.25, loss 1.39.",
     "residual_stream": "A residual stream of a, b. In the stream: x 1.00, 0.00; after attention 1.50, -1.00. "
     "Branch 1: normalized 1.00, -1.00; attention adds 0.50, -1.00.",
     "mask_grid": "A mask of 2 queries and 3 keys. C sees <start>, C and is to predict A; A sees <start>, C, A and is to "

@@ -508,6 +508,32 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
 
 
 @_styled
+def surprise(probabilities: Mapping[str, float]) -> Picture:
+    """Draw the loss -log p against the probability p of the right answer, and a point on it for each answer.
+
+    Args:
+        probabilities: an answer: the probability, above 0, that a model gave to it.
+    """
+    _not_empty("probabilities", probabilities)
+    given = {name: float(_numbers(name, p, 0)) for name, p in probabilities.items()}
+    for name, p in given.items():
+        if not 0 < p <= 1:
+            raise ValueError(f"{name} is {p}: expected a probability above 0")
+    figure = Figure(figsize=(5.6, 3.4))
+    axes = figure.subplots()
+    p = np.linspace(0.02, 1, 200)
+    axes.plot(p, -np.log(p), color="#afb8c1", linewidth=2)
+    for (name, each), colour in zip(given.items(), itertools.cycle((*COLOURS.values(), *OTHER_COLOURS))):
+        axes.plot([each, each, 0], [0, -np.log(each), -np.log(each)], color=colour, linestyle=":", linewidth=1.3)
+        axes.plot(each, -np.log(each), "o", color=colour)
+        told = f"{name}: p = {each:.2f}, loss {-np.log(each):.2f}"
+        axes.annotate(told, (each, -np.log(each)), (8, 6), textcoords="offset points")
+    axes.set(xlim=(0, 1.02), ylim=(0, 4), xlabel="p, the probability of the right answer", ylabel="loss, −log p (nats)")
+    points = "; ".join(f"{name} at p = {each:.2f}, loss {-np.log(each):.2f}" for name, each in given.items())
+    return show(figure, f"The loss −log p falls from infinity at p = 0 to 0 at p = 1. Points: {points}.")
+
+
+@_styled
 def residual_stream(
     stream: Mapping[str, Sequence[float]], branches: Sequence[Mapping[str, Sequence[float]]], features: Sequence[str]
 ) -> Picture:

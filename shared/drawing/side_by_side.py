@@ -59,8 +59,10 @@ EXTRAS: dict[str, dict[str, Any]] = {
             ],
             "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
             "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
-            "training": ["cross_entropy_backward", "Adam(model)", "Adam.step"],
-            "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
+            "training": [
+                *("cross_entropy_backward", "gradient_norm", "text_batches"),  # the batches are NumPy's in all three
+                *("Adam(model)", "Adam.step", "Adam.zero_grad"),
+            ],
         },
     },
     "pytorch": {
@@ -85,7 +87,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "names": {
             "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
             "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
-            "training": ["Adam.update_step"],  # `compile` hands Adam the weights, and `fit` calls it
+            "training": [
+                "Adam.apply",
+                "Adam.update_step",
+                "Adam.steps",
+            ],  # `compile` hands Adam the weights, `fit` calls it
         },
     },
 }
@@ -169,6 +175,8 @@ _INK = {
     "Literal.Number": ("number", "#666666"),
     "Comment": ("comment", "#3f7e7e"),
 }
+# A method that a framework has in two parts: where the one ends and the other goes on.
+PARTS = {("keras", "training", "Adam.step"): ("Adam.apply", "Adam.update_step")}
 _STEP = re.compile(r"^\s*# (\d+) (\S.*)$")
 
 
@@ -207,15 +215,18 @@ def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str
     Raises:
         ValueError: if the module has no such name, or the function no numbered steps, or their numbers are not 1, 2, 3, ...
     """
-    found = module(track, chapter)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if inspect.isclass(found):
-        found = getattr(found, "call" if track == "keras" else "forward", None)
-    if found is None:
-        raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
+    lines = []
+    for each in PARTS.get((track, chapter, name), (name,)):
+        found = module(track, chapter)
+        for part in each.split("."):
+            found = getattr(found, part, None)
+        if inspect.isclass(found):
+            found = getattr(found, "call" if track == "keras" else "forward", None)
+        if found is None:
+            raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
+        lines += ["", *inspect.getsource(inspect.unwrap(found)).splitlines()]
     numbers, groups, ended = [], [], False
-    for line in inspect.getsource(inspect.unwrap(found)).splitlines():
+    for line in lines:
         step = _STEP.match(line)
         if step:
             numbers.append(int(step[1]))

@@ -1,0 +1,368 @@
+"""Chapter 09: training."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _log_softmax(logits):
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def _of_right(logits, targets):
+    return -_log_softmax(logits)[np.arange(len(targets)), targets]
+
+
+def _cross_entropy(logits, targets):
+    return _of_right(logits, targets).mean()
+
+
+def _draw_logits(rng):
+    """Mostly moderate logits; in one row they are so large that exp overflows."""
+    rows, classes = int(rng.integers(4, 7)), int(rng.integers(7, 10))
+    logits = rng.normal(0, 2, size=(rows, classes))
+    logits[0] = rng.normal(1500, 2, size=classes)
+    return logits, rng.integers(0, classes, size=rows)
+
+
+def _overflows(logits, targets):
+    exponentials = np.exp(logits)
+    probabilities = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return -np.log(probabilities[np.arange(len(targets)), targets]).mean()
+
+
+def _softmax(logits):
+    return np.exp(_log_softmax(logits))
+
+
+def _kept_measurement(losses, patience):
+    best, waited = 0, 0
+    for index, loss in enumerate(losses[1:], 1):
+        if loss < losses[best]:
+            best, waited = index, 0
+        else:
+            waited += 1
+        if waited >= patience:
+            break
+    return np.array(best)
+
+
+def _stopped_at(losses, patience):
+    best, waited = 0, 0
+    for index, loss in enumerate(losses[1:], 1):
+        if loss < losses[best]:
+            best, waited = index, 0
+        else:
+            waited += 1
+        if waited >= patience:
+            return np.array(index)
+    return np.array(len(losses) - 1)
+
+
+def _against_the_one_before(losses, patience):
+    """Counts measurements that are no better than the one before."""
+    best, waited = 0, 0
+    for index in range(1, len(losses)):
+        waited = 0 if losses[index] < losses[index - 1] else waited + 1
+        if losses[index] < losses[best]:
+            best = index
+        if waited >= patience:
+            break
+    return np.array(best)
+
+
+def _in_all(losses, patience):
+    """Counts measurements without an improvement in all, and not in a row."""
+    best, waited = 0, 0
+    for index in range(1, len(losses)):
+        if losses[index] < losses[best]:
+            best = index
+        else:
+            waited += 1
+        if waited >= patience:
+            break
+    return np.array(best)
+
+
+def _draw_losses(rng):
+    """A fall, more than patience measurements without a better one, and lower values that the run never reaches."""
+    patience = int(rng.integers(3, 5))
+    start = 10 + rng.random()
+    # down with a short interruption, in which each value but the first is below the one before it
+    parts = [start, start - 3, start - 1, start - 1.5, start - 4, start - 3.2, start - 3.5, start - 5]
+    best = parts[-1]
+    wiggle = [best + 2, best + 1.5, best + 1.9, best + 1.2, best + 1.6][: patience + 1]
+    later = best - 2 - rng.random()
+    rise = [later + 0.1 * step for step in range(patience + 1)]
+    return np.array([*parts, *wiggle, *rise, later - 1, best]), patience
+
+
+def _adam(weights, gradients, rate, weight_decay, **changes):
+    """Adam with one thing changed at a time."""
+    m = v = np.zeros_like(weights)
+    weights = weights.copy()
+    beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
+    for step, gradient in enumerate(gradients, 1):
+        if changes.get("coupled"):
+            gradient = gradient + weight_decay * weights
+        elif not changes.get("no_decay"):
+            weights = weights * (1 - (1 if changes.get("decay_without_rate") else rate) * weight_decay)
+        m = beta_1 * m + (1 - beta_1) * gradient
+        v = beta_2 * v + (1 - beta_2) * (np.abs(gradient) if changes.get("no_square") else gradient**2)
+        m_hat, v_hat = m / (1 - beta_1**step), v / (1 - beta_2**step)
+        if changes.get("no_correction"):
+            m_hat, v_hat = m, v
+        if changes.get("first_correction"):
+            m_hat, v_hat = m / (1 - beta_1), v / (1 - beta_2)
+        if changes.get("swapped"):
+            m_hat, v_hat = m / (1 - beta_2**step), v / (1 - beta_1**step)
+        root = v_hat if changes.get("no_root") else np.sqrt(v_hat)
+        sign = 1 if changes.get("plus") else -1
+        weights = weights + sign * rate * m_hat / (root + epsilon)
+    return weights
+
+
+def _draw_adam(rng):
+    gradients = rng.normal(1.0, 1.5, size=(int(rng.integers(3, 6)), 4)) * np.array([0.2, 1.0, 3.0, 10.0])
+    return rng.normal(2.0, 0.5, size=4), gradients, float(rng.uniform(0.05, 0.2)), float(rng.uniform(0.3, 0.6))
+
+
+def _changed(**changes):
+    return lambda weights, gradients, rate, weight_decay: _adam(weights, gradients, rate, weight_decay, **changes)
+
+
+def _parts(kernel, inputs, targets):
+    """Of each batch: the gradient of the summed loss, and how many targets count."""
+    for x, t in zip(inputs, targets):
+        kept = t != -100
+        p = _softmax(x[kept] @ kernel)
+        p[np.arange(kept.sum()), t[kept]] -= 1
+        yield x[kept].T @ p, kept.sum(), len(t)
+
+
+def _accumulated(kernel, inputs, targets):
+    parts = list(_parts(kernel, inputs, targets))
+    return sum(gradient for gradient, *_ in parts) / sum(count for _, count, _ in parts)
+
+
+def _draw_batches(rng):
+    batches, rows, features, classes = 3, 8, 5, 4
+    targets = rng.integers(0, classes, size=(batches, rows))
+    for batch, count in enumerate(rng.permutation([2, 4, 7])):
+        targets[batch, count:] = -100
+    return rng.normal(size=(features, classes)), rng.normal(size=(batches, rows, features)), targets
+
+
+def _masked_loss(logits, targets):
+    kept = targets != 0
+    return -np.take_along_axis(_log_softmax(logits), targets[..., None], axis=-1)[..., 0][kept].mean()
+
+
+def _draw_padded(rng):
+    batch, length, classes = 3, 6, 5
+    lengths = np.array([6, 3, 2])
+    targets = rng.integers(1, classes, size=(batch, length))
+    targets[np.arange(length) >= lengths[:, None]] = 0
+    return rng.normal(0, 2, size=(batch, length, classes)).astype(np.float32), targets
+
+
+def _each(logits, targets):
+    return -np.take_along_axis(_log_softmax(logits), targets[..., None], axis=-1)[..., 0]
+
+
+def _taken_for_probabilities(logits, targets):
+    """What Keras, on TensorFlow, does with logits that it takes for probabilities: clip, and divide by the sum."""
+    p = np.clip(logits, 1e-7, 1 - 1e-7)
+    each = -np.log(np.take_along_axis(p, targets[..., None], axis=-1)[..., 0] / p.sum(axis=-1))
+    return each[targets != 0].mean()
+
+
+EXERCISES = {
+    "09.1": Exercise(
+        right=-0.9 * np.log(0.99) - 0.1 * np.log(0.01),
+        digits=2,
+        praise="The wrong answers, a tenth of all, cost fifty times as much as the rest together.",
+        mistakes={
+            "You count the right answers alone. In one of ten cases the right class got 0.01.": -0.9 * np.log(0.99),
+            "You took the logarithm of the mean probability; take the mean of the logarithms.": -np.log(0.892),
+            "That is the loss with 0.9, which the question tells.": 0.325083,
+            "You give right and wrong answers the same weight; nine in ten are right.": -0.5 * np.log(0.99 * 0.01),
+            "That is in bits; for nats take the natural logarithm.": (-0.9 * np.log2(0.99) - 0.1 * np.log2(0.01)),
+            "That is the loss of one wrong answer; the mean is over all.": -np.log(0.01),
+        },
+        hints=[
+            "There are two cases. Which probability did the right class get in each?",
+            "When the model is wrong, the class that it did not choose was right.",
+            "The mean weighs the loss of each case by how often it happens.",
+        ],
+    ),
+    "09.2": Exercise(
+        right=_cross_entropy,
+        inputs=_draw_logits,
+        shape="()",
+        praise="Subtracting the largest logit of the row changed nothing in the loss, and kept exp in range.",
+        mistakes={
+            "exp overflows in a row of large logits. Subtract the largest logit of each row first.": _overflows,
+            "You return the sum; divide by the number of rows.": lambda z, t: _of_right(z, t).sum(),
+            "The sign is wrong: the logarithm of a probability is negative, and the loss is positive.": (
+                lambda z, t: -_cross_entropy(z, t)
+            ),
+            "That is the mean probability of the right class; its negative logarithm is asked for.": (
+                lambda z, t: _softmax(z)[np.arange(len(t)), t].mean()
+            ),
+            "You took the mean of the probabilities before the logarithm; take the logarithm first.": (
+                lambda z, t: -np.log(_softmax(z)[np.arange(len(t)), t].mean())
+            ),
+            "Your logarithm has base 2; that gives bits.": lambda z, t: _cross_entropy(z, t) / np.log(2),
+            "You average over all classes; only the right class of each row counts.": (
+                lambda z, t: -_log_softmax(z).mean()
+            ),
+            "You took the softmax twice: the second one got probabilities.": (
+                lambda z, t: _cross_entropy(_softmax(z), t)
+            ),
+            "Your softmax went down the columns; the classes are on the last axis.": (
+                lambda z, t: -_log_softmax(z.T).T[np.arange(len(t)), t].mean()
+            ),
+            "You return one loss for each row; take their mean.": _of_right,
+            "You divide by the number of all logits; there is one loss for each row.": (
+                lambda z, t: _of_right(z, t).sum() / z.size
+            ),
+        },
+        hints=[
+            "The log-probability of a class is its logit minus the logarithm of a sum.",
+            "Which number can you subtract from a whole row of logits without changing the loss?",
+            "Two index arrays pick one entry of each row: the number of the row, and the target.",
+        ],
+    ),
+    "09.3": Exercise(
+        right=_kept_measurement,
+        inputs=_draw_losses,
+        shape="()",
+        trials=8,
+        praise="The lowest loss of all came later, in a part that the run never reached.",
+        mistakes={
+            "That is the lowest of all; the run stopped before it got there.": lambda losses, p: np.array(
+                losses.argmin()
+            ),
+            "That is where the run stopped; the weights come from the best measurement before.": _stopped_at,
+            "Compare with the best so far, and not with the measurement before.": _against_the_one_before,
+            "Start counting anew after each improvement: patience means measurements in a row.": _in_all,
+            "You stop one measurement too early.": lambda losses, p: _kept_measurement(losses, p - 1),
+            "You stop at the first measurement that is no better.": lambda losses, p: _kept_measurement(losses, 1),
+            "That is the loss; return its index.": lambda losses, p: losses[_kept_measurement(losses, p)],
+            "You count from 1; Python counts from 0.": lambda losses, p: _kept_measurement(losses, p) + 1,
+        },
+        hints=[
+            "You need two things while you go through the losses: which was best, and how long ago that was.",
+            "An improvement sets the second of them back to 0.",
+            "When the waiting reaches patience, stop, and return the first of them.",
+        ],
+    ),
+    "09.4": Exercise(
+        right=_adam,
+        inputs=_draw_adam,
+        shape="(4,)",
+        praise="This is torch.optim.AdamW, without its options.",
+        mistakes={
+            "The bias correction is missing: the means start at 0, so they are too small at first.": _changed(
+                no_correction=True
+            ),
+            "You correct every step as if it were the first: the power is the number of the step.": _changed(
+                first_correction=True
+            ),
+            "The corrections are exchanged: m goes with beta_1, v with beta_2.": _changed(swapped=True),
+            "Divide by the square root of v.": _changed(no_root=True),
+            "v is the mean of the squared gradient.": _changed(no_square=True),
+            "You move with the gradient; move against it.": _changed(plus=True),
+            "Weight decay is missing.": _changed(no_decay=True),
+            "You add the decay to the gradient, so it passes through m and v. Decoupled, it acts on the weights directly.": (
+                _changed(coupled=True)
+            ),
+            "The decay takes weight_decay of each weight; it should be rate times weight_decay.": _changed(
+                decay_without_rate=True
+            ),
+            "You take one step alone; there is one for each row of gradients.": (
+                lambda w, g, rate, decay: _adam(w, g[:1], rate, decay)
+            ),
+        },
+        hints=[
+            "m and v start as zeros. For each row of gradients there are four things to do.",
+            "enumerate(gradients, 1) counts the steps from 1, which the bias correction needs.",
+            "Shrink, update both means, correct both, move. The formulas are in Build it.",
+        ],
+    ),
+    "09.6": Exercise(
+        track="pytorch",
+        right=_accumulated,
+        inputs=_draw_batches,
+        shape="(features, classes)",
+        praise="With this, a small GPU trains as if it held the whole batch.",
+        mistakes={
+            "That is the mean of three means: a batch with much padding counts as much as one without.": (
+                lambda k, x, t: sum(g / n for g, n, _ in _parts(k, x, t)) / len(x)
+            ),
+            "That is the sum of three means; divide by the number of all targets that count.": (
+                lambda k, x, t: sum(g / n for g, n, _ in _parts(k, x, t))
+            ),
+            "That is the gradient of the sum; divide by the number of targets that count.": (
+                lambda k, x, t: sum(g for g, *_ in _parts(k, x, t))
+            ),
+            "You divide by all positions; padding doesn't count.": (
+                lambda k, x, t: sum(g for g, *_ in _parts(k, x, t)) / sum(size for *_, size in _parts(k, x, t))
+            ),
+            "That is the last batch alone: the gradients of the others are gone.": (
+                lambda k, x, t: [g / n for g, n, _ in _parts(k, x, t)][-1]
+            ),
+            "That is the first batch alone.": lambda k, x, t: next(g / n for g, n, _ in _parts(k, x, t)),
+        },
+        hints=[
+            "backward adds to what is in kernel.grad. So call it once a batch, and never zero it in between.",
+            "F.cross_entropy has reduction='sum', which doesn't divide at all.",
+            "Count the targets that are not -100 in all batches before you begin.",
+        ],
+        errors={"does not require grad": "The kernel must record: use kernel.clone().requires_grad_()."},
+    ),
+    "09.7": Exercise(
+        track="keras",
+        right=_masked_loss,
+        inputs=_draw_padded,
+        shape="()",
+        praise="ignore_class=0 does the same in one argument.",
+        mistakes={
+            "You divide by all positions, as sample_weight does; divide by those that count.": (
+                lambda z, t: (_each(z, t) * (t != 0)).mean()
+            ),
+            "The padding takes part.": lambda z, t: _each(z, t).mean(),
+            "You return the sum; divide by the number of targets that count.": (
+                lambda z, t: (_each(z, t) * (t != 0)).sum()
+            ),
+            "The mask is inverted: that is the loss of the padding.": lambda z, t: _each(z, t)[t == 0].mean(),
+            "You average each sequence first; a short one then counts as much as a long one.": (
+                lambda z, t: ((_each(z, t) * (t != 0)).sum(axis=1) / (t != 0).sum(axis=1)).mean()
+            ),
+            "Keras took your logits for probabilities: from_logits=True is missing.": _taken_for_probabilities,
+        },
+        hints=[
+            "keras.losses.sparse_categorical_crossentropy returns a loss for each position. What must it be told?",
+            "Make the booleans into numbers of the losses' dtype with ops.cast.",
+            "Two sums: of the losses that count, and of the ones in the mask.",
+        ],
+    ),
+    "09.8": Exercise(
+        right=1e-6 * 0.001**0.5 / (0.001**0.5 * 1e-6 + 1e-7),
+        digits=2,
+        praise="PyTorch takes 0.99 of the rate here, and Keras a quarter of it.",
+        mistakes={
+            "That is PyTorch's step: epsilon 1e-8, added after the correction.": 1e-6 / (1e-6 + 1e-8),
+            "That adds 1e-7 after the correction; Keras adds it before.": 1e-6 / (1e-6 + 1e-7),
+            "That takes epsilon as 1e-8; Keras' default is 1e-7.": 1e-6 * 0.001**0.5 / (0.001**0.5 * 1e-6 + 1e-8),
+            "Without epsilon it would be 1; here epsilon is larger than the root of v.": 1.0,
+        },
+        hints=[
+            "After one step m is a tenth of the gradient, and v a thousandth of its square.",
+            "Before the correction, the root of v is 0.0316 times the gradient. Add epsilon to that.",
+            "The corrections multiply the quotient by the root of 0.001, divided by 0.1.",
+        ],
+    ),
+}
