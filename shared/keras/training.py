@@ -78,9 +78,9 @@ class _CrossEntropy(keras.losses.Loss):
         return config | {"ignore_index": self.ignore_index}
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-14
-def _bias_correction(beta: float, steps: Any, dtype: str) -> Any:
+def _one_minus_power(beta: float, steps: Any) -> Any:
     """1 - beta^steps, with all the digits that float32 has."""
-    return -ops.expm1(ops.cast(steps, dtype) * (math.log(beta) if beta else -math.inf))
+    return -ops.expm1(steps * (math.log(beta) if beta else -math.inf))
 
 
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -152,19 +152,21 @@ class Adam(keras.optimizers.Optimizer):
         index = self._get_variable_index(variable)
         m, v = self.first_moment[index], self.second_moment[index]
         rate = ops.cast(learning_rate, m.dtype)
-        taken = self.iterations + 1
-        beta_1, beta_2 = self.beta_1, self.beta_2
+        s = ops.cast(self.iterations + 1, m.dtype)
+        beta_1, beta_2, g, weight = self.beta_1, self.beta_2, gradient, variable
 
         # 3 update the two running means
-        self.assign_add(m, (1 - beta_1) * (gradient - m))
-        square = gradient * gradient
-        self.assign_add(v, (1 - beta_2) * (square - v))
+        m_change = (1 - beta_1) * (g - m)
+        v_change = (1 - beta_2) * (g * g - v)
+        self.assign_add(m, m_change)
+        self.assign_add(v, v_change)
         # 4 correct their bias
-        m_hat = m / _bias_correction(beta_1, taken, m.dtype)
-        v_hat = v / _bias_correction(beta_2, taken, v.dtype)
+        m_hat = m / _one_minus_power(beta_1, s)
+        v_hat = v / _one_minus_power(beta_2, s)
         # 5 move against the gradient
-        root = ops.sqrt(v_hat) + self.epsilon
-        self.assign_sub(variable, rate * m_hat / root)
+        root = ops.sqrt(v_hat)
+        step = m_hat / (root + self.epsilon)
+        self.assign_sub(weight, rate * step)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an optimizer like this one."""

@@ -139,28 +139,30 @@ class Adam:
             rate = float(rate(self.steps))
             check_number(0, learning_rate=rate)
         self.steps += 1
+        s, beta_1, beta_2 = self.steps, self.beta_1, self.beta_2
+        gradients, c = self.model.gradients(), self.clip_norm
 
         # 1 clip the gradient
-        gradients = self.model.gradients()
-        factor = _clip_factor(gradients, self.clip_norm)
+        factor = _clip_factor(gradients, c)
 
         for name, parameter in self.model.named_parameters():
-            weight = parameter.value
-            gradient = factor * parameter.grad
+            weight, g = parameter.value, factor * parameter.grad
             m, v = self.first_moment[name], self.second_moment[name]
+            decays = self.decay_all or weight.ndim > 1
+            share = rate * self.weight_decay if decays else 0
 
             # 2 shrink the weight
-            if self.decay_all or weight.ndim > 1:
-                weight *= 1 - rate * self.weight_decay
+            weight *= 1 - share
             # 3 update the two running means
-            m += (1 - self.beta_1) * (gradient - m)
-            v += (1 - self.beta_2) * (gradient**2 - v)
+            m += (1 - beta_1) * (g - m)
+            v += (1 - beta_2) * (g**2 - v)
             # 4 correct their bias
-            m_hat = m / (1 - self.beta_1**self.steps)
-            v_hat = v / (1 - self.beta_2**self.steps)
+            m_hat = m / (1 - beta_1**s)
+            v_hat = v / (1 - beta_2**s)
             # 5 move against the gradient
-            root = np.sqrt(v_hat) + self.epsilon
-            weight -= rate * m_hat / root
+            root = np.sqrt(v_hat)
+            step = m_hat / (root + self.epsilon)
+            weight -= rate * step
 
 # %% ../../notebooks/09_training/numpy.ipynb #implementation-9
 @checked
