@@ -63,6 +63,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 *("cross_entropy_backward", "gradient_norm", "text_batches"),  # the batches are NumPy's in all three
                 *("Adam(model)", "Adam.step", "Adam.zero_grad"),
             ],
+            "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
         },
     },
     "pytorch": {
@@ -87,11 +88,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "names": {
             "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
             "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
-            "training": [
-                "Adam.apply",
-                "Adam.update_step",
-                "Adam.steps",
-            ],  # `compile` hands Adam the weights, `fit` calls it
+            "training": ["Adam.apply", "Adam.update_step", "Adam.steps"],  # `compile` hands Adam the weights, `fit` calls it
         },
     },
 }
