@@ -88,7 +88,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "names": {
             "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
             "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
-            "training": ["Adam.apply", "Adam.update_step", "Adam.steps"],  # `compile` hands Adam the weights, `fit` calls it
+            "training": [
+                "Adam.apply",
+                "Adam.update_step",
+                "Adam.steps",
+            ],  # `compile` hands Adam the weights, `fit` calls it
         },
     },
 }
