@@ -43,6 +43,7 @@ def cross_entropy(
 
     # 1 leave out ignored targets
     kept = targets != ignore_index
+    targets = ops.where(kept, targets, 0)
     logits = ops.where(kept[..., None], logits, 0.0)
     # 2 turn logits into log-probabilities
     log_p = ops.log_softmax(logits, axis=-1)
