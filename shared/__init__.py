@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
-    "data": ("digits", "dna", "genetic_code", "grammar", "housing", "letters", "text", "vocabularies"),
+    "data": ("digits", "dna", "genetic_code", "grammar", "housing", "letters", "masked_words", "text", "vocabularies"),
     "drawing": ("diagrams", "plots", "side_by_side"),
     "frameworks": ("checkpoints", "parity", "pretrained", "timing", "weights"),
 }

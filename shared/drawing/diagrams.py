@@ -777,7 +777,7 @@ def bert() -> Diagram:
     Source: Devlin et al. 2019, "BERT", figures 1 and 2.
     """
     return _draw(
-        "BERT: the vectors of token, position and segment are added and normalised, and a post-norm encoder makes features of them. A transform and the "
+        "BERT: the vectors of token, position and segment are added and normalized, and a post-norm encoder makes features of them. A transform and the "
         "token embedding, used again, give the logits; the pooler makes one vector of the first token's features.",
         {
             "tokens": ("data", "tokens, some hidden\n(batch, length)"),

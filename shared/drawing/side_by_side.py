@@ -64,6 +64,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 *("Adam(model)", "Adam.step", "Adam.zero_grad"),
             ],
             "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
+            "bert": ["BERTModel.encode_backward"],
         },
     },
     "pytorch": {

@@ -5,88 +5,95 @@ __all__ = ['mask_tokens', 'BERTEmbedding', 'MaskedLanguageHead', 'Pooler', 'BERT
 
 # %% ../../notebooks/13_bert/keras.ipynb #title-3
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
-from ..checks import check_choice, check_features, check_positive, check_rate, check_segments
+from ..checks import check_choice, check_features, check_masking
+from ..checks import check_positive, check_rate, check_segments, check_tokens
+from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding, TokenEmbedding
 from .encoder import Encoder
 from .feed_forward import LayerNorm
-from ..masking import IGNORED, MASKED, RANDOM, check_mask_tokens, ordinary_ids
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-2
+@checked
 def mask_tokens(
-    tokens: Any, mask_id: int, vocab_size: int, special_ids: Sequence[int], rate: float = 0.15, seed: int = 0
+    tokens: Integer[Any, "batch length"],
+    mask_id: int,
+    vocab_size: int,
+    special_ids: Collection,
+    rate: float = 0.15,
+    seed: int = 0,
 ) -> tuple[Any, Any]:
-    """Choose tokens to be predicted, and hide them: 80 % become [MASK], 10 % another token, 10 % stay.
+    """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Args:
-        tokens: (batch, length) token ids.
-        mask_id: the id of [MASK].
-        vocab_size: number of tokens; a random token is any that is not special.
-        special_ids: ids that are never chosen and never drawn: padding, [CLS], [SEP], [MASK] and the like.
-        rate: probability that a token is chosen, in [0, 1).
-        seed: a whole number; equal arguments give equal results.
-
-    Returns:
-        the inputs, (batch, length), and the targets, (batch, length): the token where it was chosen, -100 elsewhere.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or mask_id is not among special_ids.
-
-    Source: Devlin et al. 2019, section 3.1 and appendix A.1.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
+    Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
-    check_mask_tokens(tokens, mask_id, vocab_size, special_ids, rate, seed)
+    check_masking(mask_id, vocab_size, special_ids, rate, seed)
+    check_tokens(tokens, vocab_size)
     tokens = ops.convert_to_tensor(tokens)
-    chance, fate, which = ops.unstack(keras.random.uniform((3, *tokens.shape), seed=int(seed), dtype="float32"))
-    ordinary = ops.convert_to_tensor(ordinary_ids(vocab_size, special_ids), dtype=tokens.dtype)
+
+    # 1 list the ordinary tokens
+    every = np.arange(vocab_size)
+    ids = np.setdiff1d(every, list(special_ids))
+    ordinary = ops.convert_to_tensor(ids, tokens.dtype)
+    # 2 draw three numbers for each token
+    shape = (3, *tokens.shape)
+    uniform, single = keras.random.uniform, "float32"
+    numbers = uniform(shape, seed=int(seed), dtype=single)
+    chance, fate, which = ops.unstack(numbers)
+    # 3 choose ordinary tokens, at the rate
     chosen = (chance < rate) & ops.isin(tokens, ordinary)
-    drawn = ops.take(ordinary, ops.cast(which * ordinary.shape[0], "int32"))  # (batch, length)
-    hidden = ops.where(fate < MASKED, mask_id, ops.where(fate < MASKED + RANDOM, drawn, tokens))
-    return ops.where(chosen, hidden, tokens), ops.where(chosen, tokens, IGNORED)
-
-# %% ../../notebooks/13_bert/keras.ipynb #implementation-4
-class _Configured(keras.layers.Layer):
-    """A layer that keeps its arguments in `config`."""
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return keras.layers.Layer.get_config(self) | self.config
+    # 4 draw a random token for each place
+    index = ops.cast(which * len(ids), "int32")
+    drawn = ops.take(ordinary, index)
+    # 5 hide: 80 % [MASK], 10 % random, 10 % kept
+    hidden = ops.where(fate < 0.9, drawn, tokens)
+    hidden = ops.where(fate < 0.8, mask_id, hidden)
+    inputs = ops.where(chosen, hidden, tokens)
+    # 6 ask for the chosen tokens alone
+    targets = ops.where(chosen, tokens, -100)
+    return inputs, targets
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class BERTEmbedding(_Configured, TokenAndPositionEmbedding):
-    """The sum of three trained vectors, for token, position and segment, normalised, then dropout.
+class BERTEmbedding(TokenAndPositionEmbedding):
+    """The normalized sum of three trained vectors: for token, position and segment.
 
-    Args:
-        d_model, dropout: features of a vector; rate of dropout on them, in [0, 1).
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        eps: added to the variance by the LayerNorm.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3 and figure 2; here the positions start as the sinusoid.
+    dropout acts on the result, in training; eps is added to the variance by the norm.
+    Source: Devlin et al. 2019, figure 2; here the positions start as the sinusoid.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, dropout: float, vocab_size: int, max_length: int, num_segments: int = 2,
-        eps: float = 1e-12, **kwargs: Any,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        dropout: float,
+        vocab_size: int,
+        max_length: int,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+        **kwargs,
+    ):
         check_positive(num_segments=num_segments)
         check_rate(dropout=dropout)
         super().__init__(max_length, vocab_size, d_model, **kwargs)
-        self.config = {"d_model": d_model, "dropout": dropout, "vocab_size": vocab_size, "max_length": max_length}
-        self.config |= {"num_segments": num_segments, "eps": eps}
-        self.segments = TokenEmbedding(d_model, num_segments, scale=False, dtype=self.dtype_policy)
-        self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy)
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.config = {"d_model": d_model, "dropout": dropout, "vocab_size": vocab_size}
+        self.config |= {"max_length": max_length, "num_segments": num_segments}
+        self.config |= {"eps": eps}
+        policy = {"dtype": self.dtype_policy}
+        self.segments = TokenEmbedding(d_model, num_segments, scale=False, **policy)
+        self.norm = LayerNorm(d_model, eps, **policy)
+        self.dropout = keras.layers.Dropout(dropout, **policy)
 
     def build(self, tokens_shape: tuple, segments_shape: tuple | None = None) -> None:
         """Make the tables and the norm."""
@@ -94,174 +101,225 @@ class BERTEmbedding(_Configured, TokenAndPositionEmbedding):
         self.segments.build(tokens_shape)
         self.norm.build((None, self.embed_dim))
 
-    def call(self, tokens: Any, segments: Any | None = None, training: bool | None = None) -> Any:
-        """Map (batch, length) tokens and their segments, None for all 0, to (batch, length, d_model)."""
-        segments = ops.zeros_like(tokens) if segments is None else segments
-        check_segments(segments, tokens, self.segments.vocab_size)
-        return self.dropout(self.norm(super().call(tokens) + self.segments(segments)), training=training)
+    @checked
+    def call(
+        self,
+        tokens: Integer[Any, "batch length"],
+        segments: Integer[Any, "batch length"] | None = None,
+    ):
+        """The vectors, (batch, length, d_model); without segments, all are 0."""
+        if segments is None:
+            segments = ops.zeros_like(tokens)
+        check_segments(segments, self.config["num_segments"])
+
+        # 1 add the vectors of token and position
+        x = super().call(tokens)
+        # 2 add the vector of the segment
+        x = x + self.segments(segments)
+        # 3 normalize, then drop out in training
+        return self.dropout(self.norm(x))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return keras.layers.Layer.get_config(self) | self.config
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")
-class MaskedLanguageHead(_Configured):
-    """From features to a logit for every token, through the embedding table: the output is tied to the input.
+class MaskedLanguageHead(keras.layers.Layer):
+    """From features to a logit for every token, through the table of the embedding.
 
-    Args:
-        d_model: features of a position.
-        vocab_size: number of tokens, each with a bias of its own.
-        eps: added to the variance by the LayerNorm.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3.1, and the code published with it; tied as in Press & Wolf 2017, section 3.
+    Source: Devlin et al. 2019, section 3.1, and their code; Press & Wolf 2017 (tying).
     """
 
-    def __init__(self, d_model: int, vocab_size: int, eps: float = 1e-12, **kwargs: Any):
+    @checked
+    def __init__(self, d_model: int, vocab_size: int, eps: float = 1e-12, **kwargs):
         check_positive(d_model=d_model, vocab_size=vocab_size)
         super().__init__(**kwargs)
+        self.d_model = d_model
         self.config = {"d_model": d_model, "vocab_size": vocab_size, "eps": eps}
         self.transform = keras.layers.Dense(d_model, dtype=self.dtype_policy)
         self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy)
 
     def build(self, features_shape: tuple, embeddings_shape: tuple | None = None) -> None:
         """Make the weights."""
-        for layer in (self.transform, self.norm):
-            layer.build((None, self.config["d_model"]))
-        self.bias = self.add_weight(name="bias", shape=(self.config["vocab_size"],), initializer="zeros")
+        self.transform.build((None, self.d_model))
+        self.norm.build((None, self.d_model))
+        shape = (self.config["vocab_size"],)
+        self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
 
-    def call(self, features: Any, embeddings: Any) -> Any:
-        """Map (batch, length, d_model), with the table (vocab_size, d_model), to (batch, length, vocab_size)."""
-        check_features(self.config["d_model"], features=features, embeddings=embeddings)
-        h = self.norm(keras.activations.gelu(self.transform(features), approximate=False))  # (batch, length, d_model)
-        return ops.matmul(h, ops.transpose(embeddings)) + self.bias  # (batch, length, vocab_size)
+    @checked
+    def call(self, features: Float[Any, "batch length {self.d_model}"], embeddings: Any):
+        """Logits, (batch, length, vocab_size); embeddings is the table of the input."""
+        check_features(self.d_model, embeddings=embeddings)
+
+        # 1 transform, activate, normalize
+        h = self.transform(features)
+        gelu = keras.activations.gelu
+        z = self.norm(gelu(h, approximate=False))
+        # 2 compare with every token's vector
+        logits = ops.matmul(z, ops.transpose(embeddings))
+        # 3 add every token's bias
+        return logits + self.bias
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
 class Pooler(keras.layers.Layer):
-    """One vector for a whole sequence: the features of its first token, [CLS], through a linear layer and tanh.
+    """One vector for a sequence: its first position, [CLS], through a layer and tanh.
 
-    Args:
-        d_model: features of a position, and of the result.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number.
-
-    Source: Devlin et al. 2019, section 3.1 (the next-sentence task), and the code published with it.
+    Source: Devlin et al. 2019, section 3.1 (next-sentence task), and their code.
     """
 
-    def __init__(self, d_model: int, **kwargs: Any):
+    @checked
+    def __init__(self, d_model: int, **kwargs):
         check_positive(d_model=d_model)
         super().__init__(**kwargs)
         self.d_model = d_model
-        self.dense = keras.layers.Dense(d_model, activation="tanh", dtype=self.dtype_policy)
+        policy = {"dtype": self.dtype_policy}
+        self.dense = keras.layers.Dense(d_model, activation="tanh", **policy)
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
         self.dense.build((None, self.d_model))
         self.built = True
 
-    def call(self, features: Any) -> Any:
-        """Map (batch, length, d_model) to (batch, d_model)."""
-        check_features(self.d_model, features=features)
-        return self.dense(features[:, 0])
+    @checked
+    def call(self, features: Float[Any, "batch length {self.d_model}"]):
+        """One vector for each sequence, (batch, d_model)."""
+        # 1 take the first position
+        first = features[:, 0]
+        # 2 transform, then tanh
+        return self.dense(first)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
         return super().get_config() | {"d_model": self.d_model}
 
-# %% ../../notebooks/13_bert/keras.ipynb #implementation-12
-class _BERT(keras.Model):
-    """What `BERTModel` does beside predicting tokens."""
+# %% ../../notebooks/13_bert/keras.ipynb #implementation-16
+@keras.saving.register_keras_serializable(package="three_ways")
+class BERTModel(keras.Model):
+    """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
+
+    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
+    max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
+    """
+
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        vocab_size: int = 30522,
+        max_length: int = 512,
+        num_layers: int = 1,
+        pad_id: int = 0,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+        pooler: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        policy = {"dtype": self.dtype_policy}
+        sizes = (vocab_size, max_length, num_segments)
+        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps, **policy)
+        block = (d_model, num_heads, d_ff, dropout)
+        self.encoder = Encoder(*block, False, num_layers, "gelu", eps, **policy)
+        self.head = MaskedLanguageHead(d_model, vocab_size, eps, **policy)
+        self.pooler = Pooler(d_model, **policy) if pooler else None
+        check_choice(range(vocab_size), pad_id=pad_id)
+        self.d_model, self.num_heads, self.pad_id = d_model, num_heads, pad_id
+        self.config = self.embedding.config | {"num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"num_layers": num_layers, "pad_id": pad_id, "pooler": pooler}
+
+    @checked
+    def encode(
+        self,
+        tokens: Integer[Any, "batch length"],
+        segments: Integer[Any, "batch length"] | None = None,
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        training: bool | None = None,
+    ):
+        """Features, (batch, length, d_model); without a mask, padding is hidden."""
+        # 1 hide the padding, if no mask is given
+        if mask is None:
+            mask = padding_mask(tokens, self.pad_id)
+        # 2 embed tokens, positions and segments
+        x = self.embedding(tokens, segments, training=training)
+        # 3 encode
+        return self.encoder(x, mask=mask, training=training)
+
+    @checked
+    def call(
+        self,
+        tokens: Integer[Any, "batch length"],
+        segments: Integer[Any, "batch length"] | None = None,
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        training: bool | None = None,
+    ):
+        """Logits, (batch, length, vocab_size)."""
+        # 1 find the features of every position
+        features = self.encode(tokens, segments, mask, training)
+        # 2 turn them into logits, with the input's table
+        table = self.embedding.tokens.embeddings
+        return self.head(features, table)
+
+    def pool(self, features: Any) -> Any:
+        """One vector for each sequence, (batch, d_model), from its features."""
+        if self.pooler is None:
+            raise ValueError("the model has pooler=False: expected pooler=True")
+        return self.pooler(features)
+
+    def build(
+        self,
+        tokens_shape: tuple,
+        segments_shape: tuple | None = None,
+        mask_shape: tuple | None = None,
+    ) -> None:
+        """Make the weights."""
+        self.embedding.build(tokens_shape)
+        features_shape = (None, None, self.d_model)
+        self.encoder.build(features_shape)
+        self.head.build(features_shape)
+        if self.pooler is not None:
+            self.pooler.build(features_shape)
+        self.built = True
+
+    def compute_output_shape(
+        self,
+        tokens_shape: tuple,
+        segments_shape: tuple | None = None,
+        mask_shape: tuple | None = None,
+    ) -> tuple:
+        """(batch, length) to (batch, length, vocab_size)."""
+        return (*tokens_shape, self.config["vocab_size"])
+
+    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
+        """None: no mask travels on with the logits."""
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a model like this one."""
+        return super().get_config() | self.config
 
     @classmethod
-    def from_pretrained(cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False) -> "BERTModel":
-        """Make a model from a directory that Hugging Face's `save_pretrained` wrote.
+    def from_pretrained(
+        cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False
+    ) -> "BERTModel":
+        """Read a directory that Hugging Face's `save_pretrained` wrote.
 
-        Args:
-            path: the directory of a BERT with the head that predicts tokens: config.json and safetensors.
-            dropout: rate of dropout, should the model be trained on, in [0, 1).
-            pooler: whether to load the pooler as well.
-
-        Raises:
-            FileNotFoundError, ValueError: if a file or a weight is missing, or a setting is unknown to this course.
+        It must hold the head that predicts tokens: config.json and safetensors.
         """
         arguments, weights = read_bert(path, pooler)
         model = cls(**arguments, dropout=dropout, pooler=pooler)
         model.build((None, None))
         set_weights(model, weights)
         return model
-
-    def encode(self, tokens: Any, segments: Any = None, mask: Any = None, training: bool | None = None) -> Any:
-        """Map (batch, length) tokens to features, (batch, length, d_model); arguments as for a call of the model."""
-        mask = padding_mask(tokens, self.pad_id) if mask is None else mask
-        x = self.embedding(tokens, segments, training=training)  # (batch, length, d_model)
-        return self.encoder(x, mask=mask, training=training)
-
-    def pool(self, features: Any) -> Any:
-        """Map the features of `encode` to (batch, d_model)."""
-        if self.pooler is None:
-            raise ValueError("the model has pooler=False: expected pooler=True")
-        return self.pooler(features)
-
-# %% ../../notebooks/13_bert/keras.ipynb #implementation-14
-class _Saved(_BERT):
-    """What Keras asks of a model that is built, traced and saved."""
-
-    def build(self, tokens_shape: tuple, segments_shape: tuple | None = None, mask_shape: tuple | None = None) -> None:
-        """Make the weights."""
-        self.embedding.build(tokens_shape)
-        for layer in (self.encoder, self.head, *([] if self.pooler is None else [self.pooler])):
-            layer.build((None, None, self.config["d_model"]))
-        self.built = True
-
-    def compute_output_shape(
-        self, tokens_shape: tuple, segments_shape: tuple | None = None, mask_shape: tuple | None = None
-    ) -> tuple:
-        """(batch, length) to (batch, length, vocab_size)."""
-        return (*tokens_shape, self.config["vocab_size"])
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: Keras would attach the mask of `call` to the logits."""
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a model like this one."""
-        return super().get_config() | self.config
-
-# %% ../../notebooks/13_bert/keras.ipynb #implementation-16
-@keras.saving.register_keras_serializable(package="three_ways")
-class BERTModel(_Saved):
-    """Predict tokens from both sides: embeddings, a post-norm encoder with exact GELU, and a tied output.
-
-    Args:
-        d_model, num_heads, d_ff, dropout, num_layers: of the encoder; dropout also on the embeddings.
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        pad_id, pooler: the token that nothing attends to; whether the model has what `pool` needs.
-        eps: added to the variance by every LayerNorm; BERT's is smaller than this course's 1e-5.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: Devlin et al. 2019, section 3.
-    """
-
-    def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, vocab_size: int = 30522,
-        max_length: int = 512, num_layers: int = 1, pad_id: int = 0, num_segments: int = 2, eps: float = 1e-12,
-        pooler: bool = False, **kwargs: Any,
-    ):  # fmt: skip
-        super().__init__(**kwargs)
-        policy = {"dtype": self.dtype_policy}
-        self.embedding = BERTEmbedding(d_model, dropout, vocab_size, max_length, num_segments, eps, **policy)
-        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, False, num_layers, "gelu", eps, **policy)
-        self.head = MaskedLanguageHead(d_model, vocab_size, eps, **policy)
-        check_choice((True, False), pooler=pooler)
-        self.pooler = Pooler(d_model, **policy) if pooler else None
-        check_choice(range(vocab_size), pad_id=pad_id)
-        self.config = self.embedding.config | {"num_heads": num_heads, "d_ff": d_ff, "num_layers": num_layers}
-        self.config |= {"pad_id": pad_id, "pooler": pooler}
-        self.pad_id = pad_id
-
-    def call(self, tokens: Any, segments: Any = None, mask: Any = None, training: bool | None = None) -> Any:
-        """Map (batch, length) tokens to (batch, length, vocab_size) logits; mask None is the padding mask."""
-        features = self.encode(tokens, segments, mask, training)  # (batch, length, d_model)
-        return self.head(features, self.embedding.tokens.embeddings)

@@ -5,14 +5,16 @@ __all__ = ['mask_tokens', 'BERTEmbedding', 'MaskedLanguageHead', 'Pooler', 'BERT
 
 # %% ../../notebooks/13_bert/numpy.ipynb #title-3
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import numpy as np
+from numpy import ndarray
 
-from ..checks import check_choice, check_features, check_positive, check_rate, check_segments, check_shape
+from ..checks import check_choice, check_masking, check_positive
+from ..checks import check_rate, check_segments, check_shape, check_tokens
+from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
-from ..masking import IGNORED, MASKED, RANDOM, check_mask_tokens, ordinary_ids
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding, TokenEmbedding
 from .encoder import Encoder
@@ -20,218 +22,281 @@ from .feed_forward import LayerNorm, gelu, gelu_backward
 from .models import Dropout, Linear, Module, Parameter
 
 # %% ../../notebooks/13_bert/numpy.ipynb #implementation-2
+@checked
 def mask_tokens(
-    tokens: np.ndarray, mask_id: int, vocab_size: int, special_ids: Sequence[int], rate: float = 0.15, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Choose tokens to be predicted, and hide them: 80 % become [MASK], 10 % another token, 10 % stay.
+    tokens: Integer[ndarray, "batch length"],
+    mask_id: int,
+    vocab_size: int,
+    special_ids: Collection,
+    rate: float = 0.15,
+    seed: int = 0,
+) -> tuple[Integer[ndarray, "batch length"], Integer[ndarray, "batch length"]]:
+    """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Args:
-        tokens: (batch, length) token ids.
-        mask_id: the id of [MASK].
-        vocab_size: number of tokens; a random token is any that is not special.
-        special_ids: ids that are never chosen and never drawn: padding, [CLS], [SEP], [MASK] and the like.
-        rate: probability that a token is chosen, in [0, 1).
-        seed: a whole number; equal arguments give equal results.
-
-    Returns:
-        the inputs, (batch, length), and the targets, (batch, length): the token where it was chosen, -100 elsewhere.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or mask_id is not among special_ids.
-
-    Source: Devlin et al. 2019, section 3.1 and appendix A.1.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
+    Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
-    check_mask_tokens(tokens, mask_id, vocab_size, special_ids, rate, seed)
-    chance, fate, which = np.random.default_rng(seed).random((3, *tokens.shape))  # (batch, length) each, in [0, 1)
-    ordinary = ordinary_ids(vocab_size, special_ids)
+    check_masking(mask_id, vocab_size, special_ids, rate, seed)
+    check_tokens(tokens, vocab_size)
+
+    # 1 list the ordinary tokens
+    every = np.arange(vocab_size)
+    ordinary = np.setdiff1d(every, list(special_ids))
+    # 2 draw three numbers for each token
+    rng = np.random.default_rng(seed)
+    chance, fate, which = rng.random((3, *tokens.shape))
+    # 3 choose ordinary tokens, at the rate
     chosen = (chance < rate) & np.isin(tokens, ordinary)
-    drawn = ordinary[(which * len(ordinary)).astype(int)].astype(tokens.dtype)  # (batch, length)
-    hidden = np.where(fate < MASKED, mask_id, np.where(fate < MASKED + RANDOM, drawn, tokens))
-    return np.where(chosen, hidden, tokens), np.where(chosen, tokens, IGNORED)
+    # 4 draw a random token for each place
+    index = (which * len(ordinary)).astype(int)
+    drawn = ordinary[index].astype(tokens.dtype)
+    # 5 hide: 80 % [MASK], 10 % random, 10 % kept
+    hidden = np.where(fate < 0.9, drawn, tokens)
+    hidden = np.where(fate < 0.8, mask_id, hidden)
+    inputs = np.where(chosen, hidden, tokens)
+    # 6 ask for the chosen tokens alone
+    targets = np.where(chosen, tokens, -100)
+    return inputs, targets
 
 # %% ../../notebooks/13_bert/numpy.ipynb #implementation-4
 class BERTEmbedding(TokenAndPositionEmbedding):
-    """The sum of three trained vectors, for token, position and segment, normalised, then dropout.
+    """The normalized sum of three trained vectors: for token, position and segment.
 
-    Args:
-        d_model, dropout: features of a vector; rate of dropout on them, in [0, 1).
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        eps: added to the variance by the LayerNorm.
-        rng: a generator or a seed, from which vectors and zeros are drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3 and figure 2; here the positions start as the sinusoid.
+    dropout acts on the result, in training; eps is added to the variance by the norm.
+    Source: Devlin et al. 2019, figure 2; here the positions start as the sinusoid.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, dropout: float, vocab_size: int, max_length: int, num_segments: int = 2,
-        eps: float = 1e-12, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        dropout: float,
+        vocab_size: int,
+        max_length: int,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_positive(num_segments=num_segments)
         check_rate(dropout=dropout)
         rng = np.random.default_rng(rng)
         super().__init__(max_length, vocab_size, d_model, rng)
+        self.num_segments = num_segments
         self.segments = TokenEmbedding(d_model, num_segments, scale=False, rng=rng)
         self.norm = LayerNorm(d_model, eps)
         self.dropout = Dropout(dropout, rng)
 
-    def forward(self, tokens: np.ndarray, segments: np.ndarray | None = None) -> np.ndarray:
-        """Map (batch, length) tokens and their segments, None for all 0, to (batch, length, d_model)."""
-        x = super().forward(tokens)  # (batch, length, d_model)
-        segments = np.zeros_like(tokens) if segments is None else segments
-        check_segments(segments, tokens, len(self.segments.embeddings.value))
-        return self.dropout(self.norm(x + self.segments(segments)))  # (batch, length, d_model)
+    @checked
+    def forward(
+        self,
+        tokens: Integer[ndarray, "batch length"],
+        segments: Integer[ndarray, "batch length"] | None = None,
+    ):
+        """The vectors, (batch, length, d_model); without segments, all are 0."""
+        if segments is None:
+            segments = np.zeros_like(tokens)
+        check_segments(segments, self.num_segments)
 
-    def backward(self, grad_output: np.ndarray) -> None:
-        """Add up the gradients of the three tables and of the norm; ids have none."""
-        grad = self.norm.backward(self.dropout.backward(grad_output))  # (batch, length, d_model)
+        # 1 add the vectors of token and position
+        x = super().forward(tokens)
+        # 2 add the vector of the segment
+        x = x + self.segments(segments)
+        # 3 normalize, then drop out in training
+        return self.dropout(self.norm(x))
+
+    def backward(self, grad_output: ndarray) -> None:
+        """Add to the gradients of the three tables and the norm; ids have none."""
+        # 3 normalize, then drop out in training
+        grad = self.norm.backward(self.dropout.backward(grad_output))
+        # 2 add the vector of the segment
         self.segments.backward(grad)
+        # 1 add the vectors of token and position
         super().backward(grad)
 
 # %% ../../notebooks/13_bert/numpy.ipynb #implementation-6
 class MaskedLanguageHead(Module):
-    """From features to a logit for every token, through the embedding table: the output is tied to the input.
+    """From features to a logit for every token, through the table of the embedding.
 
-    Args:
-        d_model: features of a position.
-        vocab_size: number of tokens, each with a bias of its own.
-        eps: added to the variance by the LayerNorm.
-        rng: a generator or a seed, from which the kernel is drawn.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3.1, and the code published with it; tied as in Press & Wolf 2017, section 3.
+    Source: Devlin et al. 2019, section 3.1, and their code; Press & Wolf 2017 (tying).
     """
 
-    def __init__(self, d_model: int, vocab_size: int, eps: float = 1e-12, rng: np.random.Generator | int | None = None):
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        vocab_size: int,
+        eps: float = 1e-12,
+        rng: np.random.Generator | int | None = None,
+    ):
         check_positive(d_model=d_model, vocab_size=vocab_size)
+        self.d_model = d_model
         self.transform = Linear(d_model, d_model, rng)
         self.norm = LayerNorm(d_model, eps)
         self.bias = Parameter(np.zeros(vocab_size))
 
-    def forward(self, features: np.ndarray, embeddings: Parameter) -> np.ndarray:
-        """Map (batch, length, d_model), with the table (vocab_size, d_model), to (batch, length, vocab_size)."""
-        check_features(len(self.transform.kernel.value), features=features, embeddings=embeddings.value)
-        self.h, self.embeddings = self.transform(features), embeddings
-        self.normalized = self.norm(gelu(self.h))  # (batch, length, d_model)
-        return self.normalized @ embeddings.value.T + self.bias.value  # (batch, length, vocab_size)
+    @checked
+    def forward(
+        self,
+        features: Float[ndarray, "batch length {self.d_model}"],
+        embeddings: Parameter,
+    ):
+        """Logits, (batch, length, vocab_size); embeddings is the table of the input."""
+        # 1 transform, activate, normalize
+        h = self.transform(features)
+        z = self.norm(gelu(h))
+        # 2 compare with every token's vector
+        logits = z @ embeddings.value.T
+        # 3 add every token's bias
+        logits = logits + self.bias.value
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of all parameters, those of the table too; return that of the features."""
-        (vocab_size, d_model), table = self.embeddings.value.shape, self.embeddings
-        check_shape((*self.normalized.shape[:-1], vocab_size), grad_output=grad_output)
-        grad = grad_output.reshape(-1, vocab_size)  # (n, vocab_size)
+        self.h, self.z, self.table = h, z, embeddings  # for the backward pass
+        return logits
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to all gradients, those of the table too; return that of the features."""
+        vocab_size, d_model = self.table.value.shape
+        check_shape((*self.z.shape[:-1], vocab_size), grad_output=grad_output)
+        grad = grad_output.reshape(-1, vocab_size)  # a row for each position
+
+        # 3 add every token's bias
         self.bias.grad += grad.sum(axis=0)
-        table.grad += grad.T @ self.normalized.reshape(-1, d_model)
-        grad_normalized = (grad @ table.value).reshape(self.normalized.shape)
-        return self.transform.backward(gelu_backward(self.h, self.norm.backward(grad_normalized)))
+        # 2 compare with every token's vector
+        self.table.grad += grad.T @ self.z.reshape(-1, d_model)
+        grad_z = (grad @ self.table.value).reshape(self.z.shape)
+        # 1 transform, activate, normalize
+        grad_h = gelu_backward(self.h, self.norm.backward(grad_z))
+        return self.transform.backward(grad_h)
 
 # %% ../../notebooks/13_bert/numpy.ipynb #implementation-8
 class Pooler(Module):
-    """One vector for a whole sequence: the features of its first token, [CLS], through a linear layer and tanh.
+    """One vector for a sequence: its first position, [CLS], through a layer and tanh.
 
-    Args:
-        d_model: features of a position, and of the result.
-        rng: a generator or a seed, from which the kernel is drawn.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number.
-
-    Source: Devlin et al. 2019, section 3.1 (the next-sentence task), and the code published with it.
+    Source: Devlin et al. 2019, section 3.1 (next-sentence task), and their code.
     """
 
+    @checked
     def __init__(self, d_model: int, rng: np.random.Generator | int | None = None):
+        self.d_model = d_model
         self.dense = Linear(d_model, d_model, rng)
 
-    def forward(self, features: np.ndarray) -> np.ndarray:
-        """Map (batch, length, d_model) to (batch, d_model)."""
-        check_features(len(self.dense.kernel.value), features=features)
-        self.shape, self.pooled = features.shape, np.tanh(self.dense(features[:, 0]))
-        return self.pooled
+    @checked
+    def forward(self, features: Float[ndarray, "batch length {self.d_model}"]):
+        """One vector for each sequence, (batch, d_model)."""
+        # 1 take the first position
+        first = features[:, 0]
+        # 2 transform, then tanh
+        pooled = np.tanh(self.dense(first))
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of the layer; return that of the features, 0 but at the first position."""
+        self.shape, self.pooled = features.shape, pooled  # for the backward pass
+        return pooled
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to the layer's gradients; return that of the features."""
         check_shape(self.pooled.shape, grad_output=grad_output)
-        grad_features = np.zeros(self.shape, grad_output.dtype)  # (batch, length, d_model)
-        grad_features[:, 0] = self.dense.backward(grad_output * (1 - self.pooled**2))
+        # 2 transform, then tanh
+        grad_first = self.dense.backward(grad_output * (1 - self.pooled**2))
+        # 1 take the first position
+        grad_features = np.zeros(self.shape, grad_output.dtype)
+        grad_features[:, 0] = grad_first
         return grad_features
 
-# %% ../../notebooks/13_bert/numpy.ipynb #implementation-10
-class _BERT(Module):
-    """What `BERTModel` does beside predicting tokens."""
+# %% ../../notebooks/13_bert/numpy.ipynb #implementation-12
+class BERTModel(Module):
+    """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
+
+    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
+    max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
+    """
+
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        vocab_size: int = 30522,
+        max_length: int = 512,
+        num_layers: int = 1,
+        pad_id: int = 0,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+        pooler: bool = False,
+        rng: np.random.Generator | int | None = None,
+    ):
+        rng = np.random.default_rng(rng)
+        sizes = (vocab_size, max_length, num_segments)
+        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps, rng)
+        block = (d_model, num_heads, d_ff, dropout)
+        self.encoder = Encoder(*block, False, num_layers, "gelu", eps, rng)
+        self.head = MaskedLanguageHead(d_model, vocab_size, eps, rng)
+        self.pooler = Pooler(d_model, rng) if pooler else None
+        check_choice(range(vocab_size), pad_id=pad_id)
+        self.num_heads, self.pad_id = num_heads, pad_id
+
+    @checked
+    def encode(
+        self,
+        tokens: Integer[ndarray, "batch length"],
+        segments: Integer[ndarray, "batch length"] | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+    ):
+        """Features, (batch, length, d_model); without a mask, padding is hidden."""
+        # 1 hide the padding, if no mask is given
+        if mask is None:
+            mask = padding_mask(tokens, self.pad_id)
+        # 2 embed tokens, positions and segments
+        x = self.embedding(tokens, segments)
+        # 3 encode
+        return self.encoder(x, mask)
+
+    @checked
+    def forward(
+        self,
+        tokens: Integer[ndarray, "batch length"],
+        segments: Integer[ndarray, "batch length"] | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
+        | Bool[ndarray, "#length #length"]
+        | None = None,
+    ):
+        """Logits, (batch, length, vocab_size)."""
+        # 1 find the features of every position
+        features = self.encode(tokens, segments, mask)
+        # 2 turn them into logits, with the input's table
+        table = self.embedding.tokens.embeddings
+        return self.head(features, table)
+
+    def backward(self, grad_output: ndarray) -> None:
+        """Add to all gradients, for that of the logits; tokens have none."""
+        # 2 turn them into logits, with the input's table
+        grad_features = self.head.backward(grad_output)
+        # 1 find the features of every position
+        self.encode_backward(grad_features)
+
+    def encode_backward(self, grad_features: ndarray) -> None:
+        """Add to the gradients of embeddings and encoder, for that of the features."""
+        self.embedding.backward(self.encoder.backward(grad_features))
+
+    def pool(self, features: ndarray) -> ndarray:
+        """One vector for each sequence, (batch, d_model), from its features."""
+        if self.pooler is None:
+            raise ValueError("the model has pooler=False: expected pooler=True")
+        return self.pooler(features)
 
     @classmethod
-    def from_pretrained(cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False) -> "BERTModel":
-        """Make a model from a directory that Hugging Face's `save_pretrained` wrote: in float64, in evaluation mode.
+    def from_pretrained(
+        cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False
+    ) -> "BERTModel":
+        """Read a directory that Hugging Face's `save_pretrained` wrote.
 
-        Args:
-            path: the directory of a BERT with the head that predicts tokens: config.json and safetensors.
-            dropout: rate of dropout, should the model be trained on, in [0, 1).
-            pooler: whether to load the pooler as well.
-
-        Raises:
-            FileNotFoundError, ValueError: if a file or a weight is missing, or a setting is unknown to this course.
+        It must hold the head that predicts tokens: config.json and safetensors.
+        The model is in float64 and in evaluation mode.
         """
         arguments, weights = read_bert(path, pooler)
         model = cls(**arguments, dropout=dropout, pooler=pooler)
         set_weights(model, weights)
         return model.eval()
-
-    def encode(
-        self, tokens: np.ndarray, segments: np.ndarray | None = None, mask: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Map (batch, length) tokens to features, (batch, length, d_model); arguments as for a call of the model."""
-        mask = padding_mask(tokens, self.pad_id) if mask is None else mask
-        return self.encoder(self.embedding(tokens, segments), mask)
-
-    def encode_backward(self, grad_features: np.ndarray) -> None:
-        """Add up the gradients of embeddings and encoder for that of the features."""
-        self.embedding.backward(self.encoder.backward(grad_features))
-
-    def pool(self, features: np.ndarray) -> np.ndarray:
-        """Map the features of `encode` to (batch, d_model); its gradient is that of `pooler`."""
-        if self.pooler is None:
-            raise ValueError("the model has pooler=False: expected pooler=True")
-        return self.pooler(features)
-
-# %% ../../notebooks/13_bert/numpy.ipynb #implementation-12
-class BERTModel(_BERT):
-    """Predict tokens from both sides: embeddings, a post-norm encoder with exact GELU, and a tied output.
-
-    Args:
-        d_model, num_heads, d_ff, dropout, num_layers: of the encoder; dropout also on the embeddings.
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        pad_id, pooler: the token that nothing attends to; whether the model has what `pool` needs.
-        eps: added to the variance by every LayerNorm; BERT's is smaller than this course's 1e-5.
-        rng: a generator or a seed, from which weights and the zeros of dropout are drawn.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: Devlin et al. 2019, section 3.
-    """
-
-    def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, vocab_size: int = 30522,
-        max_length: int = 512, num_layers: int = 1, pad_id: int = 0, num_segments: int = 2, eps: float = 1e-12,
-        pooler: bool = False, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
-        rng = np.random.default_rng(rng)
-        self.embedding = BERTEmbedding(d_model, dropout, vocab_size, max_length, num_segments, eps, rng)
-        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, False, num_layers, "gelu", eps, rng)
-        self.head = MaskedLanguageHead(d_model, vocab_size, eps, rng)
-        check_choice((True, False), pooler=pooler)
-        self.pooler = Pooler(d_model, rng) if pooler else None
-        check_choice(range(vocab_size), pad_id=pad_id)
-        self.pad_id = pad_id
-
-    def forward(self, tokens: np.ndarray, segments: np.ndarray | None = None, mask: np.ndarray | None = None):
-        """Map (batch, length) tokens to (batch, length, vocab_size) logits; mask None is the padding mask."""
-        return self.head(self.encode(tokens, segments, mask), self.embedding.tokens.embeddings)
-
-    def backward(self, grad_output: np.ndarray) -> None:
-        """Add up the gradients of all parameters for that of the logits; tokens have none."""
-        self.encode_backward(self.head.backward(grad_output))

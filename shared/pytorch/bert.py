@@ -5,197 +5,244 @@ __all__ = ['mask_tokens', 'BERTEmbedding', 'MaskedLanguageHead', 'Pooler', 'BERT
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #title-3
 import os
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_choice, check_features, check_positive, check_rate, check_segments
+from ..checks import check_choice, check_masking, check_positive
+from ..checks import check_rate, check_segments, check_tokens
+from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
-from ..masking import IGNORED, MASKED, RANDOM, check_mask_tokens, ordinary_ids
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding, TokenEmbedding
 from .encoder import Encoder
 from .feed_forward import LayerNorm
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #implementation-2
+@checked
 def mask_tokens(
-    tokens: Tensor, mask_id: int, vocab_size: int, special_ids: Sequence[int], rate: float = 0.15, seed: int = 0
-) -> tuple[Tensor, Tensor]:
-    """Choose tokens to be predicted, and hide them: 80 % become [MASK], 10 % another token, 10 % stay.
+    tokens: Integer[Tensor, "batch length"],
+    mask_id: int,
+    vocab_size: int,
+    special_ids: Collection,
+    rate: float = 0.15,
+    seed: int = 0,
+) -> tuple[Integer[Tensor, "batch length"], Integer[Tensor, "batch length"]]:
+    """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Args:
-        tokens: (batch, length) token ids.
-        mask_id: the id of [MASK].
-        vocab_size: number of tokens; a random token is any that is not special.
-        special_ids: ids that are never chosen and never drawn: padding, [CLS], [SEP], [MASK] and the like.
-        rate: probability that a token is chosen, in [0, 1).
-        seed: a whole number; equal arguments give equal results.
-
-    Returns:
-        the inputs, (batch, length), and the targets, (batch, length): the token where it was chosen, -100 elsewhere.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or mask_id is not among special_ids.
-
-    Source: Devlin et al. 2019, section 3.1 and appendix A.1.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
+    Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
-    check_mask_tokens(tokens, mask_id, vocab_size, special_ids, rate, seed)
-    generator = torch.Generator().manual_seed(int(seed))
-    chance, fate, which = torch.rand((3, *tokens.shape), generator=generator, dtype=torch.float64).to(tokens.device)
-    ordinary = torch.as_tensor(ordinary_ids(vocab_size, special_ids), device=tokens.device)
+    check_masking(mask_id, vocab_size, special_ids, rate, seed)
+    check_tokens(tokens, vocab_size)
+    device = tokens.device
+
+    # 1 list the ordinary tokens
+    special = torch.tensor(list(special_ids), device=device)
+    every = torch.arange(vocab_size, device=device)
+    ordinary = every[~torch.isin(every, special)]
+    # 2 draw three numbers for each token
+    rng = torch.Generator().manual_seed(int(seed))
+    shape, double = (3, *tokens.shape), torch.float64
+    numbers = torch.rand(shape, generator=rng, dtype=double)
+    chance, fate, which = numbers.to(device)
+    # 3 choose ordinary tokens, at the rate
     chosen = (chance < rate) & torch.isin(tokens, ordinary)
-    drawn = ordinary[(which * len(ordinary)).long()].to(tokens.dtype)  # (batch, length)
-    hidden = torch.where(fate < MASKED, mask_id, torch.where(fate < MASKED + RANDOM, drawn, tokens))
-    return torch.where(chosen, hidden, tokens), torch.where(chosen, tokens, IGNORED)
+    # 4 draw a random token for each place
+    index = (which * len(ordinary)).long()
+    drawn = ordinary[index].to(tokens.dtype)
+    # 5 hide: 80 % [MASK], 10 % random, 10 % kept
+    hidden = torch.where(fate < 0.9, drawn, tokens)
+    hidden = torch.where(fate < 0.8, mask_id, hidden)
+    inputs = torch.where(chosen, hidden, tokens)
+    # 6 ask for the chosen tokens alone
+    targets = torch.where(chosen, tokens, -100)
+    return inputs, targets
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #implementation-4
 class BERTEmbedding(TokenAndPositionEmbedding):
-    """The sum of three trained vectors, for token, position and segment, normalised, then dropout.
+    """The normalized sum of three trained vectors: for token, position and segment.
 
-    Args:
-        d_model, dropout: features of a vector; rate of dropout on them, in [0, 1).
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        eps: added to the variance by the LayerNorm.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or dropout or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3 and figure 2; here the positions start as the sinusoid.
+    dropout acts on the result, in training; eps is added to the variance by the norm.
+    Source: Devlin et al. 2019, figure 2; here the positions start as the sinusoid.
     """
 
+    @checked
     def __init__(
-        self, d_model: int, dropout: float, vocab_size: int, max_length: int, num_segments: int = 2, eps: float = 1e-12
-    ):  # fmt: skip
+        self,
+        d_model: int,
+        dropout: float,
+        vocab_size: int,
+        max_length: int,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+    ):
         check_positive(num_segments=num_segments)
         check_rate(dropout=dropout)
         super().__init__(max_length, vocab_size, d_model)
+        self.num_segments = num_segments
         self.segments = TokenEmbedding(d_model, num_segments, scale=False)
         self.norm = LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens: Tensor, segments: Tensor | None = None) -> Tensor:
-        """Map (batch, length) tokens and their segments, None for all 0, to (batch, length, d_model)."""
-        segments = torch.zeros_like(tokens) if segments is None else segments
-        x = super().forward(tokens)  # (batch, length, d_model)
-        check_segments(segments, tokens, self.segments.num_embeddings)
-        return self.dropout(self.norm(x + self.segments(segments)))  # (batch, length, d_model)
+    @checked
+    def forward(
+        self,
+        tokens: Integer[Tensor, "batch length"],
+        segments: Integer[Tensor, "batch length"] | None = None,
+    ):
+        """The vectors, (batch, length, d_model); without segments, all are 0."""
+        if segments is None:
+            segments = torch.zeros_like(tokens)
+        check_segments(segments, self.num_segments)
+
+        # 1 add the vectors of token and position
+        x = super().forward(tokens)
+        # 2 add the vector of the segment
+        x = x + self.segments(segments)
+        # 3 normalize, then drop out in training
+        return self.dropout(self.norm(x))
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #implementation-6
 class MaskedLanguageHead(nn.Module):
-    """From features to a logit for every token, through the embedding table: the output is tied to the input.
+    """From features to a logit for every token, through the table of the embedding.
 
-    Args:
-        d_model: features of a position.
-        vocab_size: number of tokens, each with a bias of its own.
-        eps: added to the variance by the LayerNorm.
-
-    Raises:
-        TypeError, ValueError: if a size is not a positive whole number, or eps is not in [0, 1).
-
-    Source: Devlin et al. 2019, section 3.1, and the code published with it; tied as in Press & Wolf 2017, section 3.
+    Source: Devlin et al. 2019, section 3.1, and their code; Press & Wolf 2017 (tying).
     """
 
+    @checked
     def __init__(self, d_model: int, vocab_size: int, eps: float = 1e-12):
         check_positive(d_model=d_model, vocab_size=vocab_size)
         super().__init__()
+        self.d_model = d_model
         self.transform = nn.Linear(d_model, d_model)
         self.norm = LayerNorm(d_model, eps)
         self.bias = nn.Parameter(torch.zeros(vocab_size))
 
-    def forward(self, features: Tensor, embeddings: Tensor) -> Tensor:
-        """Map (batch, length, d_model), with the table (vocab_size, d_model), to (batch, length, vocab_size)."""
-        check_features(self.transform.in_features, features=features, embeddings=embeddings)
-        h = self.norm(F.gelu(self.transform(features)))  # (batch, length, d_model)
-        return F.linear(h, embeddings, self.bias)  # (batch, length, vocab_size)
+    @checked
+    def forward(
+        self,
+        features: Float[Tensor, "batch length {self.d_model}"],
+        embeddings: Float[Tensor, "vocab_size {self.d_model}"],
+    ):
+        """Logits, (batch, length, vocab_size); embeddings is the table of the input."""
+        # 1 transform, activate, normalize
+        h = self.transform(features)
+        z = self.norm(F.gelu(h))
+        # 2 compare with every token's vector
+        # 3 add every token's bias
+        return F.linear(z, embeddings, self.bias)
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #implementation-8
 class Pooler(nn.Module):
-    """One vector for a whole sequence: the features of its first token, [CLS], through a linear layer and tanh.
+    """One vector for a sequence: its first position, [CLS], through a layer and tanh.
 
-    Args:
-        d_model: features of a position, and of the result.
-
-    Raises:
-        TypeError, ValueError: if d_model is not a positive whole number.
-
-    Source: Devlin et al. 2019, section 3.1 (the next-sentence task), and the code published with it.
+    Source: Devlin et al. 2019, section 3.1 (next-sentence task), and their code.
     """
 
+    @checked
     def __init__(self, d_model: int):
         check_positive(d_model=d_model)
         super().__init__()
+        self.d_model = d_model
         self.dense = nn.Linear(d_model, d_model)
 
-    def forward(self, features: Tensor) -> Tensor:
-        """Map (batch, length, d_model) to (batch, d_model)."""
-        check_features(self.dense.in_features, features=features)
-        return self.dense(features[:, 0]).tanh()
+    @checked
+    def forward(self, features: Float[Tensor, "batch length {self.d_model}"]):
+        """One vector for each sequence, (batch, d_model)."""
+        # 1 take the first position
+        first = features[:, 0]
+        # 2 transform, then tanh
+        return self.dense(first).tanh()
 
-# %% ../../notebooks/13_bert/pytorch.ipynb #implementation-10
-class _BERT(nn.Module):
-    """What `BERTModel` does beside predicting tokens."""
+# %% ../../notebooks/13_bert/pytorch.ipynb #implementation-12
+class BERTModel(nn.Module):
+    """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
+
+    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
+    max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
+    """
+
+    @checked
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        vocab_size: int = 30522,
+        max_length: int = 512,
+        num_layers: int = 1,
+        pad_id: int = 0,
+        num_segments: int = 2,
+        eps: float = 1e-12,
+        pooler: bool = False,
+    ):
+        super().__init__()
+        sizes = (vocab_size, max_length, num_segments)
+        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps)
+        block = (d_model, num_heads, d_ff, dropout)
+        self.encoder = Encoder(*block, False, num_layers, "gelu", eps)
+        self.head = MaskedLanguageHead(d_model, vocab_size, eps)
+        self.pooler = Pooler(d_model) if pooler else None
+        check_choice(range(vocab_size), pad_id=pad_id)
+        self.num_heads, self.pad_id = num_heads, pad_id
+
+    @checked
+    def encode(
+        self,
+        tokens: Integer[Tensor, "batch length"],
+        segments: Integer[Tensor, "batch length"] | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+    ):
+        """Features, (batch, length, d_model); without a mask, padding is hidden."""
+        # 1 hide the padding, if no mask is given
+        if mask is None:
+            mask = padding_mask(tokens, self.pad_id)
+        # 2 embed tokens, positions and segments
+        x = self.embedding(tokens, segments)
+        # 3 encode
+        return self.encoder(x, mask)
+
+    @checked
+    def forward(
+        self,
+        tokens: Integer[Tensor, "batch length"],
+        segments: Integer[Tensor, "batch length"] | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
+        | Bool[Tensor, "#length #length"]
+        | None = None,
+    ):
+        """Logits, (batch, length, vocab_size)."""
+        # 1 find the features of every position
+        features = self.encode(tokens, segments, mask)
+        # 2 turn them into logits, with the input's table
+        table = self.embedding.tokens.weight
+        return self.head(features, table)
+
+    def pool(self, features: Tensor) -> Tensor:
+        """One vector for each sequence, (batch, d_model), from its features."""
+        if self.pooler is None:
+            raise ValueError("the model has pooler=False: expected pooler=True")
+        return self.pooler(features)
 
     @classmethod
-    def from_pretrained(cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False) -> "BERTModel":
-        """Make a model from a directory that Hugging Face's `save_pretrained` wrote: in float32, in evaluation mode.
+    def from_pretrained(
+        cls, path: str | os.PathLike, dropout: float = 0.0, pooler: bool = False
+    ) -> "BERTModel":
+        """Read a directory that Hugging Face's `save_pretrained` wrote.
 
-        Args:
-            path: the directory of a BERT with the head that predicts tokens: config.json and safetensors.
-            dropout: rate of dropout, should the model be trained on, in [0, 1).
-            pooler: whether to load the pooler as well.
-
-        Raises:
-            FileNotFoundError, ValueError: if a file or a weight is missing, or a setting is unknown to this course.
+        It must hold the head that predicts tokens: config.json and safetensors.
+        The model is in float32 and in evaluation mode.
         """
         arguments, weights = read_bert(path, pooler)
         model = cls(**arguments, dropout=dropout, pooler=pooler)
         set_weights(model, weights)
         return model.eval()
-
-    def encode(self, tokens: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Map (batch, length) tokens to features, (batch, length, d_model); arguments as for a call of the model."""
-        mask = padding_mask(tokens, self.pad_id) if mask is None else mask
-        return self.encoder(self.embedding(tokens, segments), mask)
-
-    def pool(self, features: Tensor) -> Tensor:
-        """Map the features of `encode` to (batch, d_model)."""
-        if self.pooler is None:
-            raise ValueError("the model has pooler=False: expected pooler=True")
-        return self.pooler(features)
-
-# %% ../../notebooks/13_bert/pytorch.ipynb #implementation-12
-class BERTModel(_BERT):
-    """Predict tokens from both sides: embeddings, a post-norm encoder with exact GELU, and a tied output.
-
-    Args:
-        d_model, num_heads, d_ff, dropout, num_layers: of the encoder; dropout also on the embeddings.
-        vocab_size, max_length, num_segments: how many tokens, positions and segments have a vector.
-        pad_id, pooler: the token that nothing attends to; whether the model has what `pool` needs.
-        eps: added to the variance by every LayerNorm; BERT's is smaller than this course's 1e-5.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or num_heads does not divide d_model.
-
-    Source: Devlin et al. 2019, section 3.
-    """
-
-    def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, vocab_size: int = 30522,
-        max_length: int = 512, num_layers: int = 1, pad_id: int = 0, num_segments: int = 2, eps: float = 1e-12,
-        pooler: bool = False,
-    ):  # fmt: skip
-        super().__init__()
-        self.embedding = BERTEmbedding(d_model, dropout, vocab_size, max_length, num_segments, eps)
-        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, False, num_layers, "gelu", eps)
-        self.head = MaskedLanguageHead(d_model, vocab_size, eps)
-        check_choice((True, False), pooler=pooler)
-        self.pooler = Pooler(d_model) if pooler else None
-        check_choice(range(vocab_size), pad_id=pad_id)
-        self.pad_id = pad_id
-
-    def forward(self, tokens: Tensor, segments: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Map (batch, length) tokens to (batch, length, vocab_size) logits; mask None is the padding mask."""
-        return self.head(self.encode(tokens, segments, mask), self.embedding.tokens.weight)

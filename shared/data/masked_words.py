@@ -1,52 +1,23 @@
-"""Masked language modelling on the grammar's sentences: the best that any model can predict, computed exactly, and what a model reached."""
+"""Hidden words in the grammar's sentences: what each can have been, exactly, and how near predictions come to that.
+
+A word of a sentence is chosen with some probability, and what is seen in its place is [MASK] (80 %), any word (10 %) or the
+word itself (10 %), as `mask_tokens` of chapter 13 does it. The grammar knows how probable every sentence is, so Bayes' rule
+gives the distribution of each chosen word.
+"""
 
 import math
-import numbers
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tokenizers
 
-from shared import grammar
-from shared.checks import check_positive, check_rate, check_tokens
+from shared.checks import check_positive, check_rate
+from shared.data import grammar
 from shared.data.text import BERT_SPECIALS
 
 IGNORED = -100  # the target where nothing is to be predicted; cross_entropy ignores it
 MASKED, RANDOM = 0.8, 0.1  # of the chosen tokens: become [MASK], become any token; the others stay
 PAD, _, START, SEPARATOR, MASK = range(len(BERT_SPECIALS))
-
-
-def check_mask_tokens(
-    tokens: Any, mask_id: int, vocab_size: int, special_ids: Sequence[int], rate: float, seed: int
-) -> None:
-    """Raise unless the arguments of `mask_tokens`, of any framework, make sense together.
-
-    Raises:
-        TypeError: if tokens is no array of whole numbers, or another argument has a wrong type.
-        ValueError: if an id is outside the vocabulary, mask_id is not special, no token is ordinary, or a value is out of range.
-    """
-    check_positive(vocab_size=vocab_size)
-    check_tokens(tokens, vocab_size)
-    check_rate(rate=rate)
-    if isinstance(special_ids, str) or not isinstance(special_ids, Sequence | np.ndarray | range | set | frozenset):
-        raise TypeError(f"special_ids={special_ids!r}: expected a sequence of whole numbers")
-    for name, value in (("mask_id", mask_id), ("seed", seed), *(("special_ids", each) for each in special_ids)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise TypeError(f"{name}={value!r}: expected a whole number, got {type(value).__name__}")
-        if name != "seed" and not 0 <= value < vocab_size:
-            raise ValueError(f"{name}={value}: expected an id of the vocabulary of {vocab_size}")
-    if mask_id not in special_ids:
-        raise ValueError(f"mask_id={mask_id} is not among special_ids={list(special_ids)}: expected it there")
-    if len(set(special_ids)) == vocab_size:
-        raise ValueError(f"special_ids={list(special_ids)}: expected at least one ordinary token beside them")
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed={seed}: expected a whole number from 0 to 2**32 - 1")
-
-
-def ordinary_ids(vocab_size: int, special_ids: Sequence[int]) -> np.ndarray:
-    """The ids that are not special, int64: those that may be chosen, and those that a random token is drawn from."""
-    return np.setdiff1d(np.arange(vocab_size), list(special_ids))
 
 
 def word_ids(tokenizer: tokenizers.Tokenizer) -> np.ndarray:
@@ -97,9 +68,9 @@ def exact_predictions(
 ) -> np.ndarray:
     """The exact distribution of every word that is to be predicted, given all that a model sees: what the best model would say.
 
-    A token that is no [MASK] can still be wrong: one of ten chosen words was replaced by any token of the vocabulary. So each token is
-    evidence about its word, with the probability of seeing it, and the grammar says how well words go together. That a word is to
-    be predicted tells that it was chosen.
+    A token other than [MASK] can still be wrong: one of ten chosen words was replaced by any word of the vocabulary. So each token
+    is evidence about its word, with the probability of seeing it, and the grammar says how probable the words are together. A word
+    that is to be predicted was chosen.
 
     Args:
         tokenizer: from `shared.data.text.train_tokenizer`, of kind "wordpiece", with a token for each word of the grammar.
@@ -129,7 +100,7 @@ def exact_predictions(
 def predictions_without_context(
     tokenizer: tokenizers.Tokenizer, inputs: np.ndarray, targets: np.ndarray, rate: float, frequencies: np.ndarray
 ) -> np.ndarray:
-    """The best predictions of who sees each token by itself, and knows how frequent each word is: (n, vocab_size).
+    """The best predictions from each token by itself, knowing how frequent each word is: (n, vocab_size).
 
     Args:
         tokenizer, inputs, targets, rate: as for `exact_predictions`.
