@@ -996,7 +996,12 @@ def bars(
 
 @_styled
 def lines(
-    x: Sequence[float], values: Mapping[str, Sequence[float]], x_label: str, y_label: str, title: str = ""
+    x: Sequence[float],
+    values: Mapping[str, Sequence[float]],
+    x_label: str,
+    y_label: str,
+    title: str = "",
+    numbers: bool = True,
 ) -> Picture:
     """Draw positive numbers against x, a marked line for each name, on two logarithmic axes: a power law is a straight line.
 
@@ -1005,6 +1010,7 @@ def lines(
         values: name: a number for each x.
         x_label, y_label: what is on the axes, with its unit.
         title: a title above the plot.
+        numbers: whether each end of a line has its number.
 
     Returns:
         The picture; its description says what is drawn and not the numbers, which differ from run to run for times.
@@ -1024,7 +1030,7 @@ def lines(
                 f"values[{name!r}]: expected {len(x)} numbers above 0, one for each x, which are above 0 too"
             )
         axes.loglog(x, given, marker=marker, color=colour, label=name)
-        for end in (0, -1):
+        for end in (0, -1) if numbers else ():
             axes.annotate(f"{given[end]:.2g}", (x[end], given[end]), (0, 6), textcoords="offset points", ha="center")
     axes.set_xticks(x, [f"{each:g}" for each in x])
     axes.minorticks_off()
