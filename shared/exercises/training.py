@@ -86,16 +86,21 @@ def _in_all(losses, patience):
 
 
 def _draw_losses(rng):
-    """A fall, more than patience measurements without a better one, and lower values that the run never reaches."""
+    """A fall, at least patience measurements without a better one, and lower values that the run never reaches."""
     patience = int(rng.integers(3, 5))
     start = 10 + rng.random()
     # down with a short interruption, in which each value but the first is below the one before it
     parts = [start, start - 3, start - 1, start - 1.5, start - 4, start - 3.2, start - 3.5, start - 5]
     best = parts[-1]
-    wiggle = [best + 2, best + 1.5, best + 1.9, best + 1.2, best + 1.6][: patience + 1]
+    waits = [
+        [best + 1 + 0.2 * step for step in range(patience)],  # as many as patience: stopping later shows
+        [best + 2, best + 1.5, best + 1.9, best + 1.2, best + 1.6][: patience + 1],  # up and down
+        [best + 1, best, *(best + 1 + 0.2 * step for step in range(patience - 1))],  # with a tie
+    ]
+    wait = waits[rng.integers(3)]
     later = best - 2 - rng.random()
-    rise = [later + 0.1 * step for step in range(patience + 1)]
-    return np.array([*parts, *wiggle, *rise, later - 1, best]), patience
+    rise = [later + 0.1 * step for step in range(patience + 2)]
+    return np.array([*parts, *wait, *rise, later - 1, best]), patience
 
 
 def _adam(weights, gradients, rate, weight_decay, **changes):
@@ -118,13 +123,17 @@ def _adam(weights, gradients, rate, weight_decay, **changes):
         if changes.get("swapped"):
             m_hat, v_hat = m / (1 - beta_2**step), v / (1 - beta_1**step)
         root = v_hat if changes.get("no_root") else np.sqrt(v_hat)
+        if changes.get("epsilon_inside"):
+            root = np.sqrt(v_hat + epsilon)
+        if changes.get("epsilon_before"):
+            root = (np.sqrt(v) + epsilon) / np.sqrt(1 - beta_2**step)
         sign = 1 if changes.get("plus") else -1
         weights = weights + sign * rate * m_hat / (root + epsilon)
     return weights
 
 
 def _draw_adam(rng):
-    gradients = rng.normal(1.0, 1.5, size=(int(rng.integers(3, 6)), 4)) * np.array([0.2, 1.0, 3.0, 10.0])
+    gradients = rng.normal(1.0, 1.5, size=(int(rng.integers(3, 6)), 4)) * np.array([0.2, 1.0, 3.0, 1e-8])
     return rng.normal(2.0, 0.5, size=4), gradients, float(rng.uniform(0.05, 0.2)), float(rng.uniform(0.3, 0.6))
 
 
@@ -239,7 +248,7 @@ EXERCISES = {
         right=_kept_measurement,
         inputs=_draw_losses,
         shape="()",
-        trials=8,
+        trials=15,
         praise="The lowest loss of all came later, in a part that the run never reached.",
         mistakes={
             "That is the lowest of all; the run stopped before it got there.": lambda losses, p: np.array(
@@ -248,6 +257,12 @@ EXERCISES = {
             "That is where the run stopped; the weights come from the best measurement before.": _stopped_at,
             "Compare with the best so far, and not with the measurement before.": _against_the_one_before,
             "Start counting anew after each improvement: patience means measurements in a row.": _in_all,
+            "You stop one measurement too late: the run ends as soon as patience of them brought nothing better.": (
+                lambda losses, p: _kept_measurement(losses, p + 1)
+            ),
+            "A loss equal to the best is not better: it counts as waiting.": (
+                lambda losses, p: _kept_measurement(losses - 1e-9 * np.arange(len(losses)), p)
+            ),
             "You stop one measurement too early.": lambda losses, p: _kept_measurement(losses, p - 1),
             "You stop at the first measurement that is no better.": lambda losses, p: _kept_measurement(losses, 1),
             "That is the loss; return its index.": lambda losses, p: losses[_kept_measurement(losses, p)],
@@ -273,6 +288,10 @@ EXERCISES = {
             ),
             "The corrections are exchanged: m goes with beta_1, v with beta_2.": _changed(swapped=True),
             "Divide by the square root of v.": _changed(no_root=True),
+            "Epsilon is inside your root; it is added to the root.": _changed(epsilon_inside=True),
+            "You add epsilon before the bias correction; add it to the root of the corrected v.": _changed(
+                epsilon_before=True
+            ),
             "v is the mean of the squared gradient.": _changed(no_square=True),
             "You move with the gradient; move against it.": _changed(plus=True),
             "Weight decay is missing.": _changed(no_decay=True),
