@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator
 
 from shared.checks import check_positive
 
@@ -929,6 +930,11 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> Pict
     return show(figure, f"Cosine similarity of {len(kinds)} rows, {', '.join(names)}. {'; '.join(told)}.")
 
 
+def _short(value: float, digits: int) -> str:
+    """A number for a label: whole numbers as they are, others with so many digits, zeros at the end included."""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:#.{digits}g}".rstrip(".")
+
+
 @_styled
 def bars(
     values: Mapping[str, Mapping[str, float]],
@@ -981,14 +987,17 @@ def bars(
             label=name,
         )
         if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
-            short = log and max(heights) < 99.5  # 0.0298 is wider than its bar, and 0.03 is not
-            axes.bar_label(drawn, fmt="{:.2g}" if short else "{:.3g}", padding=2, fontsize=9)
+            short = log and max(heights) < 99.5  # 0.0298 is wider than its bar, and 0.030 is not
+            axes.bar_label(
+                drawn, [_short(height, 2 if short or height < 0.1 else 3) for height in heights], padding=2, fontsize=9
+            )
     axes.set_xticks(range(len(values)), list(values))
     axes.tick_params(axis="x", length=0)
     axes.set(xlabel=x_label, ylabel=y_label, yscale="log" if log else "linear")
     axes.set_title(title, pad=24)  # above the legend
     axes.margins(y=0.12)
-    axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    if len(names) > 1:
+        axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     groups = ", ".join(" ".join(str(group).split()) for group in values)  # a name may have two lines
     described = f"Bars of {y_label} for {', '.join(names)}, in {len(values)} groups: {groups}."
     return show(figure, described if alt is None else alt)
@@ -1034,6 +1043,10 @@ def lines(
             axes.annotate(f"{given[end]:.2g}", (x[end], given[end]), (0, 6), textcoords="offset points", ha="center")
     axes.set_xticks(x, [f"{each:g}" for each in x])
     axes.minorticks_off()
+    low, high = axes.get_ylim()
+    if high < 100 * low:  # one power of ten is too few ticks to read a number from
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.legend(frameon=False)
     return show(figure, f"Lines of {y_label} against {x_label} on logarithmic axes, for {', '.join(values)}.")

@@ -199,7 +199,7 @@ EXERCISES = {
         hints=[
             "How probable is what you see, for each word that may have been there? [MASK] is as probable for all of them.",
             "A word that is seen: 0.1/words for every word, and 0.1 more for one of them.",
-            "Multiply by the prior, then think of step 3 of the example.",
+            "Multiply by the prior, then take step 3 of *By hand*.",
         ],
     ),
     "13.3": Exercise(
@@ -249,7 +249,7 @@ EXERCISES = {
         },
         hints=[
             "The table is used twice. Find the gradient of each use as if the other table were another array.",
-            "The output is a matrix product, as in the section on the tied output. The lookup needs the gradient of h first.",
+            "The output is a matrix product, as in the section on the tied output. The lookup needs the gradient of x first.",
             "np.add.at(array, tokens, rows) adds a row for each token, and counts tokens that occur twice.",
         ],
     ),
@@ -310,7 +310,7 @@ EXERCISES = {
         },
         hints=[
             "Two masks of booleans: where the guess is right, and where a target counts.",
-            "ops.sum of booleans needs a cast to numbers first.",
+            "ops.argmax gives int32, so compare with ops.equal or cast the targets. ops.sum of booleans needs a cast to numbers, too.",
             "One sum divided by another. No guess is ever -100, so what does the first sum need?",
         ],
     ),
