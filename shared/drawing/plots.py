@@ -491,7 +491,8 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
             if stage == 0 and len(rows) > 1:
                 place, side = (0, 7), "center"
             elif stage == len(rows) - 1:
-                place, side = (0, -25 if number % 2 else -14), "center"  # in turn, for numbers that are close
+                near = np.abs(value - values[stage, :number]) < 0.08 * np.ptp(values)
+                place, side = (0, -25 if near.any() else -14), "center"  # lower, if another number is close
             else:  # below, on the side that the line to the next stage leaves free
                 side = "right" if column[stage + 1] > value else "left"
                 place = (-3 if side == "right" else 3, -14)

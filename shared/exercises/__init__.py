@@ -129,6 +129,7 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
         return "wrong", _name_mistake(exercise, [answer], [()])
     if not callable(answer):
         return "wrong", f"expected a function, got {type(answer).__name__}."
+    changed = False
     rng = np.random.default_rng(6)
     trials = [exercise.inputs(rng) for _ in range(exercise.trials)]
     results = []
@@ -149,7 +150,11 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
         if isinstance(result, tuple | list):
             return "wrong", f"expected one array, got a {type(result).__name__} of {len(result)}."
         results.append(_as_numpy(result))
+        kept = [(a, g) for a, g in zip(arguments, given) if isinstance(a, np.ndarray)]
+        changed = changed or any(not np.array_equal(a, _as_numpy(g), equal_nan=a.dtype.kind == "f") for a, g in kept)
     if all(_close(result, exercise.right(*arguments)) for result, arguments in zip(results, trials)):
+        if changed:
+            return "wrong", "the result is right, but your function changes an array that it was given: work on a copy."
         return right
     return "wrong", _name_mistake(exercise, results, trials)
 
@@ -168,7 +173,8 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
     for result, arguments in zip(results, trials):
         expected = exercise.right(*arguments)
         if result.shape != expected.shape:
-            return f"the result has shape {result.shape}; expected {exercise.shape}, here {expected.shape}."
+            here = "" if exercise.shape == str(expected.shape) else f", here {expected.shape}"
+            return f"the result has shape {result.shape}; expected {exercise.shape}{here}."
         if result.dtype.kind != expected.dtype.kind:
             return f"the result has dtype {result.dtype}; expected {expected.dtype}."
         if not np.isfinite(result).all():

@@ -301,6 +301,9 @@ EXERCISES = {
             "The decay takes weight_decay of each weight; it should be rate times weight_decay.": _changed(
                 decay_without_rate=True
             ),
+            "Your first step divides by 1 - beta**0 = 0: count the steps from 1.": (
+                lambda w, g, rate, decay: np.full_like(w, np.nan)
+            ),
             "You take one step alone; there is one for each row of gradients.": (
                 lambda w, g, rate, decay: _adam(w, g[:1], rate, decay)
             ),
@@ -318,7 +321,7 @@ EXERCISES = {
         shape="(features, classes)",
         praise="With this, a small GPU trains as if it held the whole batch.",
         mistakes={
-            "That is the mean of three means: a batch with much padding counts as much as one without.": (
+            "That is the mean of three means: a part with much padding counts as much as one without.": (
                 lambda k, x, t: sum(g / n for g, n, _ in _parts(k, x, t)) / len(x)
             ),
             "That is the sum of three means; divide by the number of all targets that count.": (
@@ -330,15 +333,18 @@ EXERCISES = {
             "You divide by all positions; padding doesn't count.": (
                 lambda k, x, t: sum(g for g, *_ in _parts(k, x, t)) / sum(size for *_, size in _parts(k, x, t))
             ),
-            "That is the last batch alone: the gradients of the others are gone.": (
+            "That is the last part alone, divided by all targets that count: something set the gradient of the others to zero.": (
+                lambda k, x, t: [g for g, *_ in _parts(k, x, t)][-1] / sum(n for _, n, _ in _parts(k, x, t))
+            ),
+            "That is the last part alone: the gradients of the others are gone.": (
                 lambda k, x, t: [g / n for g, n, _ in _parts(k, x, t)][-1]
             ),
-            "That is the first batch alone.": lambda k, x, t: next(g / n for g, n, _ in _parts(k, x, t)),
+            "That is the first part alone.": lambda k, x, t: next(g / n for g, n, _ in _parts(k, x, t)),
         },
         hints=[
-            "backward adds to what is in kernel.grad. So call it once a batch, and never zero it in between.",
+            "backward adds to what is in kernel.grad. So call it once for each part, and never zero it in between.",
             "F.cross_entropy has reduction='sum', which doesn't divide at all.",
-            "Count the targets that are not -100 in all batches before you begin.",
+            "Count the targets that are not -100 in all parts before you begin.",
         ],
         errors={"does not require grad": "The kernel must record: use kernel.clone().requires_grad_()."},
     ),
@@ -347,7 +353,7 @@ EXERCISES = {
         right=_masked_loss,
         inputs=_draw_padded,
         shape="()",
-        praise="ignore_class=0 does the same in one argument.",
+        praise="The loss class SparseCategoricalCrossentropy does the same with ignore_class=0.",
         mistakes={
             "You divide by all positions, as sample_weight does; divide by those that count.": (
                 lambda z, t: (_each(z, t) * (t != 0)).mean()

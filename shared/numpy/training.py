@@ -100,7 +100,7 @@ class Adam:
 
     learning_rate is a number, or a function: steps taken so far -> rate of the next.
     weight_decay times the rate is the share of every weight that a step takes away;
-    decay_all=False spares arrays with one axis, which are biases and norms.
+    decay_all=False spares arrays with one axis: biases, and scales of LayerNorm.
     clip_norm is the longest gradient allowed, over all parameters together.
     Source: Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2;
     Pascanu et al. 2013, algorithm 1.
