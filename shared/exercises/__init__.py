@@ -147,6 +147,8 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             return todo
         if callable(result):
             return "wrong", "your function returned a function: call it with the input."
+        if (track or exercise.track) == "keras" and isinstance(result, np.ndarray | np.generic):
+            return "wrong", "your function returned a NumPy value, which `fit` can't compile: use keras.ops."
         if isinstance(result, tuple | list):
             return "wrong", f"expected one array, got a {type(result).__name__} of {len(result)}."
         results.append(_as_numpy(result))
@@ -177,6 +179,8 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
             return f"the result has shape {result.shape}; expected {exercise.shape}{here}."
         if result.dtype.kind != expected.dtype.kind:
             return f"the result has dtype {result.dtype}; expected {expected.dtype}."
+        if result.dtype == bool and (result != expected).any():
+            return f"not yet. The shape is right; {(result != expected).sum()} of {result.size} entries differ."
         if not np.isfinite(result).all():
             return "some results are NaN or infinite. Which input overflows?"
     worst = max(np.abs(r.astype(float) - exercise.right(*a).astype(float)).max() for r, a in zip(results, trials))

@@ -288,6 +288,7 @@ EXERCISES = {
         inputs=_draw_accuracy,
         shape="()",
         praise="It works inside compile(metrics=[...]), too.",
+        errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},
         mistakes={
             "You divide by all positions; divide by the chosen ones.": (
                 lambda logits, targets: _right(logits, targets).mean()

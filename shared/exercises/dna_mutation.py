@@ -299,6 +299,7 @@ EXERCISES = {
         inputs=_draw_targets,
         shape="one number",
         praise="compile takes such a function under metrics.",
+        errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},
         mistakes={
             "Padding counts in your mean.": lambda targets, logits: _matches(targets, logits).mean(),
             "Padding is never right now, but you still divide by the number of all targets.": (
@@ -319,7 +320,7 @@ EXERCISES = {
             ),
         },
         hints=[
-            "ops.argmax gives the likeliest token of each site.",
+            "ops.argmax gives the likeliest token of each site, as int32: compare with ops.equal, or cast the targets.",
             "Make two arrays of 0 and 1 with ops.cast: right or not, and real or not.",
             "Sum what is both right and real. What do you divide by?",
         ],
