@@ -661,7 +661,7 @@ def mask_grid(
         told.append(f"{query} sees {', '.join(seen) or 'nothing'} and is to predict {answer}")
     for column, key in enumerate(keys):
         axes.text(column + 0.5, -0.15, key, ha="center", va="bottom", fontsize=10 if len(key) < 5 else 8)
-    axes.text(start + 0.1, -0.15, "the sentence as this row sees it", va="bottom", style="italic")
+    axes.text(start + 0.1, -0.15, "what this row sees", va="bottom", style="italic")
     axes.text(columns / 2, -0.62, "key", ha="center", va="center", style="italic")
     axes.text(-1.45, rows / 2, "query", ha="center", va="center", rotation=90, style="italic")
     axes.set(xlim=(-1.6, end + 1.3), ylim=(rows + 0.05, -0.9))

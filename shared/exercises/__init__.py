@@ -182,7 +182,9 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
         if result.dtype == bool and (result != expected).any():
             return f"not yet. The shape is right; {(result != expected).sum()} of {result.size} entries differ."
         if not np.isfinite(result).all():
-            return "some results are NaN or infinite. Which input overflows?"
+            return (
+                "some results are NaN or infinite. Does something overflow, or is a whole row hidden, or divided by 0?"
+            )
     worst = max(np.abs(r.astype(float) - exercise.right(*a).astype(float)).max() for r, a in zip(results, trials))
     return f"not yet. The shape is right; the largest difference from the right answer is {worst:.2g}."
 

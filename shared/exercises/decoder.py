@@ -275,7 +275,7 @@ EXERCISES = {
         },
         hints=[
             "What does True mean in tgt_mask? And which two things are to be hidden?",
-            "tokens == 0 has shape (batch, length). Where does the axis of queries go, if its axis is that of the keys?",
+            "tokens == 0 has shape (batch, length), and its last axis is that of the keys. Where must the axis of the queries go?",
             "Tensor.repeat_interleave repeats each sequence, one copy after the other; Tensor.repeat repeats the batch.",
         ],
     ),
@@ -300,6 +300,11 @@ EXERCISES = {
             ),
             "The mask is inverted: True means that a query may attend.": lambda tokens, new: (
                 ~_behind_cache(tokens, new)
+            ),
+            "You show a key that meets one of the two conditions; it must meet both.": (
+                lambda tokens, new: (
+                    np.tri(new, tokens.shape[1], tokens.shape[1] - new, dtype=bool) | (tokens != 0)[:, None, :]
+                )
             ),
             "A new position must see itself.": lambda tokens, new: _behind_cache(tokens, new, -1),
             "Each new position sees one position too many.": lambda tokens, new: _behind_cache(tokens, new, 1),
