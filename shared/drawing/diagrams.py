@@ -792,7 +792,7 @@ def bert() -> Diagram:
             "features": ("data", "features\n(batch, length, d_model)"),
             "transform": ("parameters", "transform, GELU"),
             "head_norm": ("normalisation", "LayerNorm"),
-            "product": ("operation", "· embeddingᵀ + bias"),
+            "product": ("operation", "z · embeddingᵀ + bias"),
             "logits": ("output", "logits\n(batch, length, vocab_size)"),
             "pooler": ("parameters", "pooler, tanh"),
             "pooled": ("output", "pooled\n(batch, d_model)"),

@@ -169,6 +169,8 @@ EXERCISES = {
             "That is the chance before you look at the word. How probable is what you see, for each of the three?": 1
             / 3,
             "A random word can be the original, too: add 0.1/10 to the 0.1.": 0.1 / 0.12,
+            "Count the original's 0.1/10 in both places: above and below the line.": 0.1 / 0.13,
+            "That is the share of [MASK]; here a word is seen.": 0.8,
             "That is the probability of seeing the word if it is the original; divide by the sum over the three.": 0.11,
             "You count one other word; there are two that it may have been.": 0.11 / 0.12,
             "Words are kept as often as they are replaced, but only some replacements give this word.": 0.5,
@@ -194,6 +196,21 @@ EXERCISES = {
             "The random word is drawn from all words, the original among them: divide by their number.": _another,
             "The position was chosen; the words that weren't don't count here.": _perhaps_not_chosen,
             "The chances must sum to 1: divide by the sum.": _not_divided,
+            "The chances must sum to 1 when a word is seen, too: divide by the sum.": (
+                lambda prior, seen: prior / prior.sum() if seen == -1 else prior * _likelihood(prior, seen)
+            ),
+            "By hand the random word came from 240 words; here it comes from len(prior).": (
+                lambda prior, seen: (
+                    prior / prior.sum()
+                    if seen == -1
+                    else _chances(prior, _likelihood(prior, seen, by_chance=0.1 / 240))
+                )
+            ),
+            "The prior is missing: multiply it by how probable each word makes what you see.": (
+                lambda prior, seen: (
+                    prior / prior.sum() if seen == -1 else _chances(np.ones_like(prior), _likelihood(prior, seen))
+                )
+            ),
             "seen = -1 is [MASK], and NumPy reads the index -1 as the last word.": _last_word,
         },
         hints=[
@@ -258,7 +275,7 @@ EXERCISES = {
         right=lambda *given: _losses(*given).mean(),
         inputs=_draw_loss,
         shape="()",
-        praise="With 15 % chosen, six of seven rows of logits are saved.",
+        praise="If you indexed before the product, then with 15 % chosen, six of seven rows of logits are saved.",
         mistakes={
             "You divide by all positions; divide by the chosen ones.": (
                 lambda z, table, targets: _losses(z, table, targets).sum() / targets.size
