@@ -130,9 +130,17 @@ def test_cost_counts_parameters_and_lines():
         side_by_side.cost("models", {"MLP": models})
 
 
-def test_times_are_taken_in_turn():
+def test_times_are_taken_in_turn(monkeypatch):
+    monkeypatch.delenv("TIMINGS", raising=False)
     calls = []
     times = timing.medians({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3)
     assert "".join(calls) == "abababab" and set(times) == {"a", "b"} and min(times.values()) > 0
     with pytest.raises(ValueError, match="repeats=0: expected at least 1"):
         timing.medians({}, repeats=0)
+
+
+def test_where_no_times_are_compared_each_function_runs_once(monkeypatch):
+    monkeypatch.setenv("TIMINGS", "once")
+    calls = []
+    times = timing.medians({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3)
+    assert "".join(calls) == "ab" and min(times.values()) > 0

@@ -222,8 +222,8 @@ def test(environment: Environment, arguments: argparse.Namespace) -> None:
     """set up and run every unit test and every notebook, or those of one chapter"""
     selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **one_thread)
+    settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TIMINGS": "once"}
+    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **settings)
 
 
 def test_backends(environment: Environment, arguments: argparse.Namespace) -> None:

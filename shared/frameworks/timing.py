@@ -1,5 +1,6 @@
 """Times that can be compared: several codes run in turn in one process, so that a slow moment of the machine meets them all."""
 
+import os
 import time
 from collections.abc import Callable
 from statistics import median
@@ -14,6 +15,8 @@ from shared.checks import check_positive
 def medians(functions: dict[str, Callable[[], Any]], repeats: int = 15) -> dict[str, float]:
     """Median seconds of each function, run in turn: A B C A B C ..., after one run of each that is not counted.
 
+    Where TIMINGS=once, as in `make test`, which compares no times, each function runs once in all.
+
     Args:
         functions: name -> a function that takes nothing.
         repeats: how often each is timed.
@@ -23,10 +26,11 @@ def medians(functions: dict[str, Callable[[], Any]], repeats: int = 15) -> dict[
     """
     check_positive(repeats=repeats)
     keep_memory()  # TensorFlow undoes it, for all libraries of the process, when `fit` is given a generator
-    for function in functions.values():
+    once = os.environ.get("TIMINGS") == "once"
+    for function in () if once else functions.values():
         function()
     seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(repeats):
+    for _ in range(1 if once else repeats):
         for name, function in functions.items():
             start = time.perf_counter()
             function()
