@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbclient import NotebookClient
 
-from shared import plots
+from shared import genetic_code, plots
 
 ALT = "What the plot shows."
 FRAMEWORKS = ("NumPy", "PyTorch", "Keras")
@@ -56,6 +56,9 @@ CALLS = {
     "residual_stream": lambda: plots.residual_stream(
         {"x": [1, 0], "after attention": [1.5, -1]}, [{"normalized": [1, -1], "attention\nadds": [0.5, -1]}], ["a", "b"]
     ),
+    "codon_table": lambda: plots.codon_table(genetic_code.CODE),
+    "beam_tree": lambda: plots.beam_tree(TREE, width=1),
+    "codon_attention": lambda: plots.codon_attention(np.full((2, 3, 6), 1 / 6), "ATGGCC", ["M", "A", "<end>"]),
     "mask_grid": lambda: plots.mask_grid(np.tri(2, 3, 1, dtype=bool), ["<start>", "C", "A"], "AT"),
     "word_vectors": lambda: plots.word_vectors(["the", "bank"], np.eye(2), np.eye(2) + 0.5, moved="bank"),
     "predictions": lambda: plots.predictions(
@@ -67,6 +70,7 @@ CALLS = {
     "tiles": lambda: plots.tiles({"h w p q c": np.ones((2, 6, 4, 5, 3)) * 0.5}),
     "similarities": lambda: plots.similarities({"before": np.eye(3) + 1, "after": np.eye(3)[[0, 0, 1]]}, "aab"),
 }
+TREE = {"": {"a": 0.6, "b": 0.4}, "a": {"a": 0.25, "$": 0.75}}
 DESCRIBED = {  # what a plot says of itself
     "merges": "Words as tokens. letters: 2 times l|o|w, 1 times l|o|w|e|r; l + o: 2 times lo|w, 1 times lo|w|e|r.",
     "sizes": "Lines of bytes against size (tokens): a from 1.00 at 258 to 3.00 at 1024; b from 1.50 at 258 to 2.50 at 1024; "
@@ -77,6 +81,16 @@ DESCRIBED = {  # what a plot says of itself
     "money at p = 0.25, loss 1.39.",
     "residual_stream": "A residual stream of a, b. In the stream: x 1.00, 0.00; after attention 1.50, -1.00. "
     "Branch 1: normalized 1.00, -1.00; attention adds 0.50, -1.00.",
+    "codon_table": "The 64 codons, and what each means. "
+    + "; ".join(
+        f"{'stop' if acid == '*' else acid}: {' '.join(codon for codon in genetic_code.CODE if genetic_code.CODE[codon] == acid)}"
+        for acid in (*genetic_code.AMINO_ACIDS, "*")
+    )
+    + ".",
+    "beam_tree": "A tree of texts, searched with a beam of 1. Step 1: kept a (0.6); cut b (0.4). "
+    "Step 2: kept a$ (0.45); cut aa (0.15). Found: a$, probability 0.45. Greedy decoding finds a$.",
+    "codon_attention": "Cross-attention of a trained model with 2 heads: a row for each of the 3 tokens to be written, "
+    "a column for each of the 6 letters of DNA. A frame marks the codon of each amino acid.",
     "mask_grid": "A mask of 2 queries and 3 keys. C sees <start>, C and is to predict A; A sees <start>, C, A and is to "
     "predict T.",
     "lines": "Lines of time (ms) against length (tokens) on logarithmic axes, for a, b.",
@@ -126,6 +140,30 @@ def test_a_residual_stream_needs_a_vector_on_either_side_of_each_branch():
         plots.residual_stream({"x": [1, 0]}, [branch], "ab")
     with pytest.raises(ValueError, match="adds has 1 numbers: expected 2"):
         plots.residual_stream({"x": [1, 0], "y": [1, 1]}, [branch | {"adds": [1]}], "ab")
+
+
+def test_a_beam_tree_keeps_the_best_of_all_beams_and_lets_a_text_end(figures):
+    """What is kept is solid, what is cut dotted, and an ended text keeps its place."""
+    told = {width: first_alt(plots.beam_tree, TREE, width) for width in (1, 2, 3)}
+    assert "Step 1: kept a (0.6), b (0.4); cut nothing. Step 2: kept a$ (0.45), b (0.4); cut aa (0.15)" in told[2]
+    assert "cut nothing. Found: a$" in told[3]
+    with pytest.raises(ValueError, match="expected the empty text among them"):
+        plots.beam_tree({"a": {"b": 1.0}}, 2)
+
+
+def first_alt(function, *args):
+    alts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "show", lambda figure, alt: alts.append(alt))
+        function(*args)
+    return alts[0]
+
+
+def test_codons_need_all_64_and_whole_ones():
+    with pytest.raises(ValueError, match="expected the 64 codons"):
+        plots.codon_table({"ATG": "M"})
+    with pytest.raises(ValueError, match=r"shape \(2, 3, 5\): expected \(heads, 3, 5\)"):
+        plots.codon_attention(np.ones((2, 3, 5)), "ATGGC", "MA*")
 
 
 def test_a_mask_grid_needs_booleans_a_row_for_each_answer_and_a_column_for_each_key():
