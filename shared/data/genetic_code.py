@@ -6,6 +6,7 @@ sequences here are coding sequences: sense codons and nothing else, so a perfect
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -170,3 +171,39 @@ def decode_target(tokens: np.ndarray) -> list[str]:
     letters = np.array([token if len(token) == 1 else "" for token in TARGET_VOCABULARY])
     ended = np.maximum.accumulate(tokens == END_ID, axis=1)
     return ["".join(row) for row in np.where(ended, "", letters[tokens])]
+
+
+def coding_tokens(model: Any, text: str | Sequence[str]) -> np.ndarray:
+    """Turn coding sequences, one or a list of them, into the token ids that a model of the genetic code reads.
+
+    Returns:
+        (sequences, length) int64 ids, padded at the end.
+
+    Raises:
+        TypeError: if a text of the list is not a string.
+        ValueError: if a text is empty, holds another letter than A, C, G, T of either case, is not whole codons or is too long for the model; or if the
+            model's vocabularies or padding are not those of this module.
+    """
+    sizes = (model.source_vocab_size, model.target_vocab_size)
+    expected = (len(SOURCE_VOCABULARY), len(TARGET_VOCABULARY))
+    if (*sizes, model.pad_id) != (*expected, PAD_ID):
+        raise ValueError(
+            f"model has vocabularies of {sizes} tokens and pad_id={model.pad_id}:"
+            f" expected {expected} and {PAD_ID}, as in shared.genetic_code"
+        )
+    if not len(text):
+        raise ValueError(f"text={text!r}: expected a DNA sequence, or a list of at least one")
+    texts = {"text": text} if isinstance(text, str) else {f"text[{index}]": each for index, each in enumerate(text)}
+    for name, dna in texts.items():
+        if not isinstance(dna, str):
+            raise TypeError(f"{name}={dna!r}: expected a string, got {type(dna).__name__}")
+        for place, letter in enumerate(dna, start=1):
+            if letter not in NUCLEOTIDES + NUCLEOTIDES.lower():
+                raise ValueError(f"letter {place} of {name}, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
+        if len(dna) % 3 or not dna:
+            raise ValueError(f"{name} has {len(dna)} letters: expected a multiple of 3, at least one codon")
+        if len(dna) > model.max_length:
+            raise ValueError(
+                f"{name} has {len(dna)} letters: expected at most the model's max_length={model.max_length}"
+            )
+    return encode_source(texts.values())

@@ -5,96 +5,48 @@ __all__ = ['TiedProjection', 'Seq2SeqTransformer', 'greedy_decode', 'beam_search
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #title-3
 import math
-from typing import Any
 
 import keras
 from keras import ops
 
-from ..checks import check_features
-from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
-from ..decoding import check_beam, check_decoding, check_kind, check_pair, check_seq2seq, coding_tokens
+from ..checks import check_decoding, check_features, check_number
+from ..checks import check_positive, check_vocabularies
+from ..contracts import Any, Bool, Float, Integer, checked
+from ..data.genetic_code import END_ID, PAD_ID, START_ID
+from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
+from ..data.genetic_code import coding_tokens, decode_target
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding
 from .encoder import Encoder
 
-# %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-2
-class _Saveable(keras.Model):
-    """What Keras needs to make the weights of a `Seq2SeqTransformer`, to save it and to load it."""
-
-    def _remember(self, arguments: dict[str, Any]) -> None:
-        """Keep the arguments that the stacks do not have: each as an attribute, and all, with the stacks', in `config`."""
-        for name, value in arguments.items():
-            setattr(self, name, value)
-        self.config = {name: value for name, value in self.encoder.config.items() if name != "eps"} | arguments
-
-    def build(self, source_shape: tuple, target_shape: tuple) -> None:
-        """Make the weights."""
-        features = (*target_shape, self.config["d_model"])
-        for layer in dict.fromkeys((self.source_embedding, self.target_embedding)):  # one layer, if they are shared
-            layer.build(source_shape)
-        for layer in (self.encoder, self.decoder, self.projection):
-            layer.build(features)
-        self.built = True
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a model like this one."""
-        return super().get_config() | self.config
-
-# %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-4
-class _EncoderDecoder(_Saveable):
-    """What a model computes that has the parts which `Seq2SeqTransformer` makes."""
-
-    def encode(self, source: Any, training: bool | None = None) -> Any:
-        """Read the source: (batch, length_s) token ids to the memory, (batch, length_s, d_model)."""
-        x = self.source_positions(self.source_embedding(source), training=training)  # (batch, length_s, d_model)
-        return self.encoder(x, mask=padding_mask(source, self.pad_id), training=training)
-
-    def decode(
-        self, target: Any, memory: Any, memory_mask: Any = None, return_weights: bool = False,
-        training: bool | None = None,
-    ) -> Any | tuple[Any, list[Any]]:  # fmt: skip
-        """Features of what follows each token of the target, (batch, length_t, d_model); with weights, those of every block's cross-attention."""
-        x = self.target_positions(self.target_embedding(target), training=training)  # (batch, length_t, d_model)
-        masks = {"self_mask": padding_mask(target, self.pad_id), "memory_mask": memory_mask}
-        return self.decoder(x, memory, **masks, return_weights=return_weights, training=training)
-
-    def project(self, features: Any) -> Any:
-        """Map features (..., d_model) to logits (..., target_vocab_size)."""
-        return self.projection(features)
-
-    def call(self, source: Any, target: Any, training: bool | None = None) -> Any:
-        """Map token ids (batch, length_s) and (batch, length_t) to logits, (batch, length_t, target_vocab_size)."""
-        check_pair(source, target, self.pad_id)
-        memory, memory_mask = self.encode(source, training), padding_mask(source, self.pad_id)
-        return self.project(self.decode(target, memory, memory_mask, training=training))
-
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-6
 class TiedProjection(keras.layers.Layer):
-    """Logits from the vectors of an embedding: the product of the features with each token's vector, plus a bias.
+    """Logits from an embedding's own vectors: features times the table, plus a bias.
 
-    Args:
-        embedding: the layer whose vectors are used as they are, unscaled, and which are trained from here too.
-
-    Raises:
-        TypeError: if embedding is no `TokenEmbedding`.
-
-    Source: Press & Wolf 2017, "Using the Output Embedding to Improve Language Models"; Vaswani et al. 2017, section 3.4.
+    The vectors are used as they are, unscaled, and trained from here too.
+    Source: Press & Wolf 2017; Vaswani et al. 2017, section 3.4.
     """
 
-    def __init__(self, embedding: TokenEmbedding, **kwargs: Any):
-        check_kind(TokenEmbedding, embedding=embedding)
+    @checked
+    def __init__(self, embedding: TokenEmbedding, **kwargs):
         super().__init__(**kwargs)
         self.embedding = embedding
 
     def build(self, input_shape: tuple) -> None:
         """Make the bias; the vectors are the embedding's."""
-        self.bias = self.add_weight(name="bias", shape=(self.embedding.vocab_size,), initializer="zeros")
+        shape = (self.embedding.vocab_size,)
+        self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
 
     def call(self, x: Any) -> Any:
         """Map (..., d_model) to (..., vocab_size)."""
         check_features(self.embedding.d_model, x=x)
-        return ops.matmul(x, ops.transpose(self.embedding.embeddings)) + self.bias  # (..., vocab_size)
+
+        # 1 compare with every token's vector
+        table = ops.transpose(self.embedding.embeddings)
+        logits = ops.matmul(x, table)
+        # 2 add every token's bias
+        return logits + self.bias
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(..., d_model) to (..., vocab_size)."""
@@ -102,163 +54,298 @@ class TiedProjection(keras.layers.Layer):
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-7
 @keras.saving.register_keras_serializable(package="three_ways")
-class Seq2SeqTransformer(_EncoderDecoder):
-    """An encoder reads the source, a decoder writes the target: the Transformer of 2017.
+class Seq2SeqTransformer(keras.Model):
+    """An encoder reads the source, a decoder writes the target.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation: of both stacks, as for `Encoder` and `Decoder`.
-        source_vocab_size, target_vocab_size: number of tokens on either side.
-        max_length, pad_id: the longest source and target, and the token that is padding on both sides.
-        shared_embeddings: one table of token vectors for both sides, whose vocabularies must have one size.
-        tie_weights: logits from the target's token vectors (`TiedProjection`), instead of from a kernel.
-        kwargs: name and dtype, as for any Keras model.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or two do not fit together.
-
-    Source: Vaswani et al. 2017, section 3 (post-norm); pre-norm blocks as in Xiong et al. 2020.
+    Each stack has num_layers blocks; source and target have at most max_length tokens.
+    shared_embeddings: one table of token vectors for both sides.
+    tie_weights: the logits come from the target's table (`TiedProjection`).
+    Source: Vaswani et al. 2017, section 3 (post-norm); Xiong et al. 2020 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        source_vocab_size: int = len(SOURCE_VOCABULARY), target_vocab_size: int = len(TARGET_VOCABULARY),
-        max_length: int = 36, num_layers: int = 1, pad_id: int = PAD_ID, activation: str = "relu",
-        shared_embeddings: bool = False, tie_weights: bool = False, **kwargs: Any,
-    ):  # fmt: skip
-        check_seq2seq(source_vocab_size, target_vocab_size, pad_id, shared_embeddings, tie_weights)
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        source_vocab_size: int = len(SOURCE_VOCABULARY),
+        target_vocab_size: int = len(TARGET_VOCABULARY),
+        max_length: int = 36,
+        num_layers: int = 1,
+        pad_id: int = PAD_ID,
+        activation: str = "relu",
+        shared_embeddings: bool = False,
+        tie_weights: bool = False,
+        **kwargs,
+    ):
+        sizes = (source_vocab_size, target_vocab_size)
+        check_vocabularies(*sizes, pad_id, shared_embeddings)
         super().__init__(**kwargs)
         policy = {"dtype": self.dtype_policy}
-        stack = d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation
+        # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size, **policy)
         self.source_positions = PositionalEncoding(d_model, dropout, max_length, **policy)
-        second = TokenEmbedding(d_model, target_vocab_size, **policy)
-        self.target_embedding = self.source_embedding if shared_embeddings else second
+        if shared_embeddings:
+            self.target_embedding = self.source_embedding
+        else:
+            self.target_embedding = TokenEmbedding(d_model, target_vocab_size, **policy)
         self.target_positions = PositionalEncoding(d_model, dropout, max_length, **policy)
-        self.encoder, self.decoder = Encoder(*stack, **policy), Decoder(*stack, **policy)
-        dense = keras.layers.Dense(target_vocab_size, **policy)
-        self.projection = TiedProjection(self.target_embedding, **policy) if tie_weights else dense
-        own = {"source_vocab_size": source_vocab_size, "target_vocab_size": target_vocab_size, "max_length": max_length}
-        own |= {"pad_id": pad_id, "shared_embeddings": shared_embeddings, "tie_weights": tie_weights}
-        self._remember(own)
+        # the two stacks
+        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
+        self.encoder = Encoder(*stack, **policy)
+        self.decoder = Decoder(*stack, **policy)
+        # from features to logits
+        if tie_weights:
+            self.projection = TiedProjection(self.target_embedding, **policy)
+        else:
+            self.projection = keras.layers.Dense(target_vocab_size, **policy)
+        self.d_model, self.num_heads = d_model, num_heads
+        self.max_length, self.pad_id = max_length, pad_id
+        self.source_vocab_size, self.target_vocab_size = sizes
+        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        self.config |= {"dropout": dropout, "norm_first": norm_first}
+        self.config |= {"source_vocab_size": source_vocab_size}
+        self.config |= {"target_vocab_size": target_vocab_size}
+        self.config |= {"max_length": max_length, "num_layers": num_layers}
+        self.config |= {"pad_id": pad_id, "activation": activation}
+        self.config |= {"shared_embeddings": shared_embeddings}
+        self.config |= {"tie_weights": tie_weights}
+
+    @checked
+    def encode(
+        self, source: Integer[Any, "batch length_s"], training: bool | None = None
+    ):
+        """Read the source; the memory, (batch, length_s, d_model)."""
+        # 1 hide the padding
+        mask = padding_mask(source, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.source_embedding(source)
+        x = self.source_positions(x, training=training)
+        # 3 encode
+        return self.encoder(x, mask=mask, training=training)
+
+    @checked
+    def decode(
+        self,
+        target: Integer[Any, "batch length_t"],
+        memory: Float[Any, "batch length_s {self.d_model}"],
+        memory_mask: Bool[Any, "#batch #{self.num_heads} #length_t #length_s"]
+        | None = None,
+        return_weights: bool = False,
+        training: bool | None = None,
+    ):
+        """Features of what follows each target token, (batch, length_t, d_model).
+
+        With return_weights, also a list: each block's cross-attention weights.
+        """
+        mode = {"training": training}
+
+        # 1 hide the padding
+        mask = padding_mask(target, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.target_embedding(target)
+        x = self.target_positions(x, **mode)
+        # 3 decode, looking at the memory
+        masks = {"self_mask": mask, "memory_mask": memory_mask}
+        given = masks | {"return_weights": return_weights}
+        return self.decoder(x, memory, **given, **mode)
+
+    def project(self, features: Any) -> Any:
+        """Map features (..., d_model) to logits (..., target_vocab_size)."""
+        return self.projection(features)
+
+    @checked
+    def call(
+        self,
+        source: Integer[Any, "batch length_s"],
+        target: Integer[Any, "batch length_t"],
+        training: bool | None = None,
+    ):
+        """Logits of what follows each target token, (batch, length_t, vocab_size)."""
+        mode = {"training": training}
+
+        # 1 read the source
+        memory = self.encode(source, **mode)
+        # 2 read the target and the memory
+        mask = padding_mask(source, self.pad_id)
+        features = self.decode(target, memory, mask, **mode)
+        # 3 turn features into logits
+        return self.project(features)
+
+    def build(self, source_shape: tuple, target_shape: tuple) -> None:
+        """Make the weights."""
+        features_shape = (*target_shape, self.d_model)
+        self.source_embedding.build(source_shape)
+        if self.target_embedding is not self.source_embedding:
+            self.target_embedding.build(target_shape)
+        for layer in (self.encoder, self.decoder, self.projection):
+            layer.build(features_shape)
+        self.built = True
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a model like this one."""
+        return super().get_config() | self.config
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-9
-def _next_log_probabilities(model: _EncoderDecoder, target: Any, memory: Any, memory_mask: Any) -> Any:
-    """Log-probability of every token behind each target (rows, length_t): (rows, vocab_size), -inf for padding."""
-    logits = model.project(model.decode(target, memory, memory_mask)[:, -1:])[:, 0]
-    log_probabilities = ops.log_softmax(ops.cast(logits, "float64"), axis=-1)
-    return ops.where(ops.arange(logits.shape[-1]) == model.pad_id, -math.inf, log_probabilities)
+def _next_log_probabilities(
+    model: Any, target: Any, memory: Any, memory_mask: Any
+) -> Any:
+    """Of every token after each target (rows, length_t): (rows, vocab_size)."""
+    # 1 find the logits at the last position
+    features = model.decode(target, memory, memory_mask)
+    logits = model.project(features[:, -1:])[:, 0]
+    # 2 turn them into log-probabilities, in float64
+    log_p = ops.log_softmax(ops.cast(logits, "float64"))
+    # 3 rule out padding
+    padding = ops.arange(logits.shape[-1]) == model.pad_id
+    return ops.where(padding, -math.inf, log_p)
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-11
-def greedy_decode(model: _EncoderDecoder, source: Any, max_length: int, start_id: int, end_id: int) -> Any:
+@checked
+def greedy_decode(
+    model: Any,
+    source: Integer[Any, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+):
     """Write a target for each source, always with the most probable next token.
 
-    Args:
-        model: a `Seq2SeqTransformer`, or anything with its `encode`, `decode`, `project` and `pad_id`.
-        source: (batch, length_s) token ids.
-        max_length: the most tokens of a target, start and end among them.
-        start_id, end_id: the tokens that begin and end a target.
-
-    Returns:
-        (batch, length) token ids, length at most max_length: start_id, what was chosen, and padding behind end_id. A row without end_id ran out of room.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
+    A target begins with start_id and has at most max_length tokens, that one and
+    end_id among them; after end_id comes padding. model is a `Seq2SeqTransformer`,
+    or anything with its `encode`, `decode`, `project` and `pad_id`.
     """
     check_decoding(model, source, max_length, start_id, end_id)
     source = ops.convert_to_tensor(source)
-    memory, memory_mask = model.encode(source), padding_mask(source, model.pad_id)
-    target = ops.full((source.shape[0], 1), start_id, dtype="int32")  # (batch, 1)
-    ended = ops.zeros(source.shape[0], dtype="bool")
+    batch = source.shape[0]
+
+    # 1 read the source, once
+    memory = model.encode(source)
+    mask = padding_mask(source, model.pad_id)
+    # 2 begin with the start token
+    target = ops.full((batch, 1), start_id, dtype="int32")
+    ended = ops.zeros(batch, dtype="bool")
+
     while target.shape[1] < max_length and not ops.all(ended):
-        best = ops.argmax(_next_log_probabilities(model, target, memory, memory_mask), axis=-1)  # (batch,)
-        best = ops.where(ended, model.pad_id, ops.cast(best, "int32"))
-        target = ops.concatenate([target, best[:, None]], axis=1)  # (batch, length + 1)
+        # 3 find the log-probabilities of the next token
+        given = (model, target, memory, mask)
+        log_p = _next_log_probabilities(*given)
+        # 4 take the best; after the end, padding
+        best = ops.cast(ops.argmax(log_p, axis=-1), "int32")
+        best = ops.where(ended, model.pad_id, best)
+        # 5 append it
+        target = ops.hstack([target, best[:, None]])
         ended = ops.logical_or(ended, best == end_id)
+
     return target
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-13
-def _best_continuations(total: Any, length: Any, beam_width: int, length_penalty: float) -> tuple[Any, Any, Any, Any]:
-    """The best of all continuations of all beams: which beam, which token, its log-probability, its score; (batch, beam_width) each.
+def _best_continuations(
+    total: Any, length: Any, length_penalty: float
+) -> tuple[Any, Any, Any, Any]:
+    """Which beam, which token, its log-probability, its score: (batch, beams) each.
 
-    Args:
-        total: (batch, beam_width, vocab_size) log-probability of each beam with each token behind it.
-        length: (batch, beam_width) tokens that each beam then has written.
+    total: log-probability of each beam with each token, (batch, beams, vocab_size).
+    length: how many tokens each beam then has written, (batch, beams).
     """
-    batch, _, vocab_size = total.shape
-    penalty = ((5 + ops.cast(length, "float64")[:, :, None]) / 6) ** length_penalty  # Wu et al. 2016, eq. 14
-    score, order = ops.top_k(ops.reshape(total / penalty, (batch, -1)), beam_width)
-    total = ops.take_along_axis(ops.reshape(total, (batch, -1)), order, axis=1)
-    return order // vocab_size, order % vocab_size, total, score
+    batch, beams, vocab_size = total.shape
+    length = ops.cast(length, "float64")
 
-# %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-14
-def _search(
-    model: _EncoderDecoder, source: Any, max_length: int, start_id: int, end_id: int, width: int, penalty: float
-) -> tuple[Any, Any]:
-    """What `beam_search` does: all beams, best first, (batch, width, length), and their scores, (batch, width)."""
-    batch, pad_id = source.shape[0], model.pad_id
-    memory = ops.repeat(model.encode(source), width, axis=0)  # (batch * width, length_s, d_model)
-    memory_mask = ops.repeat(padding_mask(source, pad_id), width, axis=0)
-    target = ops.full((batch, width, 1), start_id, dtype="int32")
-    one = ops.cast([0.0] + [-math.inf] * (width - 1), "float64")  # at first the beams are all alike: one is enough
-    score = total = ops.broadcast_to(one, (batch, width))
-    ended = ops.zeros((batch, width), dtype="bool")
-    while target.shape[2] < max_length and ops.any(ops.logical_and(~ended, total > -math.inf)):
-        flat = ops.reshape(target, (batch * width, -1))
-        step = ops.reshape(_next_log_probabilities(model, flat, memory, memory_mask), (batch, width, -1))
-        padding = ops.where(ops.arange(step.shape[2]) == pad_id, ops.zeros_like(step), -math.inf)
-        step = ops.where(ended[:, :, None], padding, step)  # what has ended goes on with padding, at no cost
-        length = ops.sum(ops.cast(target != pad_id, "int32"), axis=2) - ops.cast(ended, "int32")
-        beam, token, total, score = _best_continuations(total[:, :, None] + step, length, width, penalty)
-        target = ops.take_along_axis(target, beam[:, :, None], axis=1)
-        target = ops.concatenate([target, ops.cast(token, "int32")[:, :, None]], axis=2)  # (batch, width, length + 1)
-        ended = ops.logical_or(ops.take_along_axis(ended, beam, axis=1), token == end_id)
-    return target, score
+    # 1 divide by the length penalty
+    penalty = ((5 + length) / 6) ** length_penalty
+    scores = total / penalty[:, :, None]
+    # 2 put the continuations of all beams in one row
+    scores = ops.reshape(scores, (batch, -1))
+    total = ops.reshape(total, (batch, -1))
+    # 3 take the best, as many as there are beams
+    score, order = ops.top_k(scores, beams)
+    total = ops.take_along_axis(total, order, axis=1)
+    # 4 tell which beam and which token each was
+    beam, token = order // vocab_size, order % vocab_size
+    return beam, token, total, score
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-15
+@checked
 def beam_search(
-    model: _EncoderDecoder, source: Any, max_length: int, start_id: int, end_id: int, beam_width: int = 4,
+    model: Any,
+    source: Integer[Any, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+    beam_width: int = 4,
     length_penalty: float = 0.6,
-) -> tuple[Any, Any]:  # fmt: skip
-    """Write a target for each source, keeping the best few beginnings at every step.
+):
+    """Write a target for each source, keeping the best few at every step.
 
-    Args:
-        model, source, max_length, start_id, end_id: as for `greedy_decode`.
-        beam_width: how many beginnings are kept; 1 is greedy decoding.
-        length_penalty: the exponent alpha, from 0; the larger, the better long targets score.
-
-    Returns:
-        the target with the best score, (batch, length) token ids as from `greedy_decode`, and its score, (batch,) float64, on JAX float32 unless it is told to have 64 bits: the log-probability of all that was written, end included, divided by the length penalty.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
-
-    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the coverage penalty.
+    Returns the best target of each, as `greedy_decode` does, and its score in float64
+    (on JAX float32, unless it is told to have 64 bits):
+    the log-probability of all tokens after the start, divided by the length penalty.
+    beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
+    Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
     check_decoding(model, source, max_length, start_id, end_id)
-    check_beam(beam_width, length_penalty)
+    check_positive(beam_width=beam_width)
+    check_number(0, length_penalty=length_penalty)
     source = ops.convert_to_tensor(source)
-    targets, scores = _search(model, source, max_length, start_id, end_id, beam_width, length_penalty)
-    best = targets[:, 0]  # (batch, length)
-    longest = int(ops.max(ops.sum(ops.cast(best != model.pad_id, "int32"), axis=1)))
-    return best[:, :longest], scores[:, 0]
+    batch, beams, pad_id = source.shape[0], beam_width, model.pad_id
+
+    # 1 read the source once, and copy it for each beam
+    memory = model.encode(source)
+    memory = ops.repeat(memory, beams, axis=0)
+    mask = padding_mask(source, pad_id)
+    mask = ops.repeat(mask, beams, axis=0)
+    # 2 begin with one beam; the others are impossible
+    shape = (batch, beams, 1)
+    target = ops.full(shape, start_id, dtype="int32")
+    first = [0.0] + [-math.inf] * (beams - 1)
+    total = ops.cast([first] * batch, "float64")
+    ended = ops.zeros((batch, beams), dtype="bool")
+
+    score = total
+    while target.shape[2] < max_length and _can_grow(total, ended):
+        # 3 find the log-probabilities of every next token
+        flat = ops.reshape(target, (batch * beams, -1))
+        given = (model, flat, memory, mask)
+        log_p = _next_log_probabilities(*given)
+        log_p = ops.reshape(log_p, (batch, beams, -1))
+        # 4 after its end, let a beam go on at no cost
+        padding = ops.arange(log_p.shape[2]) == pad_id
+        free = ops.where(padding, ops.zeros_like(log_p), -math.inf)
+        log_p = ops.where(ended[:, :, None], free, log_p)
+        # 5 keep the best continuations of all beams
+        real = ops.cast(target != pad_id, "int32")
+        length = ops.sum(real, axis=2) - ops.cast(ended, "int32")
+        total = total[:, :, None] + log_p
+        continuations = (total, length, length_penalty)
+        found = _best_continuations(*continuations)
+        beam, token, total, score = found
+        # 6 append each token to its beam
+        take, token = ops.take_along_axis, ops.cast(token, "int32")
+        target = take(target, beam[:, :, None], axis=1)
+        target = ops.dstack([target, token])
+        ended = take(ended, beam, axis=1) | (token == end_id)
+
+    best = target[:, 0]
+    longest = ops.max(ops.sum(ops.cast(best != pad_id, "int32"), axis=1))
+    return best[:, : int(longest)], score[:, 0]
+
+
+def _can_grow(total: Any, ended: Any) -> Any:
+    """Whether a beam that is possible has not ended."""
+    return ops.any(ops.logical_and(~ended, total > -math.inf))
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-17
-def translate(model: Seq2SeqTransformer, text: str | list[str]) -> str | list[str]:
-    """Translate coding DNA into protein with a trained model, greedily.
+@checked
+def translate(model: Seq2SeqTransformer, text: str | list | tuple) -> str | list:
+    """Translate DNA, in whole codons, into protein with a trained model, greedily.
 
-    Args:
-        model: a trained model; a bare call of it is inference.
-        text: whole codons, in letters A, C, G, T of either case; or a list of such sequences.
-
-    Returns:
-        the protein, in letters of `shared.genetic_code.AMINO_ACIDS`, or a list of proteins. What a model makes of a codon that it was never trained on, such as a stop codon, is anyone's guess.
-
-    Raises:
-        TypeError: if model is no `Seq2SeqTransformer`, or text neither text nor a list of texts.
-        ValueError: if a sequence is empty, holds another letter, is not whole codons or is over the model's max_length; or if the model has other vocabularies than `shared.genetic_code`.
+    A text gives a text, a list of texts a list. Letters are A, C, G, T of either case.
+    Codons that the model never saw in training, such as stops, give arbitrary letters.
     """
-    check_kind(Seq2SeqTransformer, model=model)
-    tokens = coding_tokens(model, text)  # (batch, length_s)
+    tokens = coding_tokens(model, text)
     target = greedy_decode(model, tokens, model.max_length, START_ID, END_ID)
     proteins = decode_target(ops.convert_to_numpy(target))
     return proteins[0] if isinstance(text, str) else proteins

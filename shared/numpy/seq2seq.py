@@ -5,18 +5,15 @@ __all__ = ['TiedProjection', 'Seq2SeqTransformer', 'greedy_decode', 'beam_search
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #title-3
 import numpy as np
+from numpy import ndarray
 
-from ..checks import check_features, check_shape
-from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
-from shared.decoding import (
-    check_beam,
-    check_decoding,
-    check_kind,
-    check_pair,
-    check_seq2seq,
-    coding_tokens,
-    evaluation_mode,
-)
+from ..checks import check_decoding, check_features, check_number
+from ..checks import check_positive, check_shape, check_vocabularies
+from ..contracts import Any, Bool, Float, Integer, checked
+from ..data.genetic_code import END_ID, PAD_ID, START_ID
+from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
+from ..data.genetic_code import coding_tokens, decode_target
+from ..frameworks.modes import evaluation_mode
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding
@@ -24,236 +21,308 @@ from .encoder import Encoder
 from .models import Linear, Module, Parameter
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-2
-class _EncoderDecoder(Module):
-    """What a model computes that has the parts which `Seq2SeqTransformer` makes."""
-
-    def encode(self, source: np.ndarray) -> np.ndarray:
-        """Read the source: (batch, length_s) token ids to the memory, (batch, length_s, d_model)."""
-        x = self.source_positions(self.source_embedding(source))  # (batch, length_s, d_model)
-        return self.encoder(x, padding_mask(source, self.pad_id))
-
-    def decode(
-        self,
-        target: np.ndarray,
-        memory: np.ndarray,
-        memory_mask: np.ndarray | None = None,
-        return_weights: bool = False,
-    ) -> np.ndarray | tuple[np.ndarray, list[np.ndarray]]:
-        """Features of what follows each token of the target, (batch, length_t, d_model); with weights, those of every block's cross-attention."""
-        x = self.target_positions(self.target_embedding(target))  # (batch, length_t, d_model)
-        return self.decoder(x, memory, padding_mask(target, self.pad_id), memory_mask, return_weights)
-
-    def project(self, features: np.ndarray) -> np.ndarray:
-        """Map features (..., d_model) to logits (..., target_vocab_size)."""
-        return self.projection(features)
-
-    def forward(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Map token ids (batch, length_s) and (batch, length_t) to logits, (batch, length_t, target_vocab_size)."""
-        check_pair(source, target, self.pad_id)
-        return self.project(self.decode(target, self.encode(source), padding_mask(source, self.pad_id)))
-
-    def backward(self, grad_output: np.ndarray) -> None:
-        """Add up the gradients of all parameters for that of the logits; tokens have none."""
-        grad_target, grad_memory = self.decoder.backward(self.projection.backward(grad_output))
-        self.target_embedding.backward(self.target_positions.backward(grad_target))
-        self.source_embedding.backward(self.source_positions.backward(self.encoder.backward(grad_memory)))
-
-# %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-4
 class TiedProjection(Module):
-    """Logits from the vectors of an embedding: the product of the features with each token's vector, plus a bias.
+    """Logits from an embedding's own vectors: features times the table, plus a bias.
 
-    Args:
-        embedding: the layer whose vectors are used as they are, unscaled, and which are trained from here too.
-
-    Raises:
-        TypeError: if embedding is no `TokenEmbedding`.
-
-    Source: Press & Wolf 2017, "Using the Output Embedding to Improve Language Models"; Vaswani et al. 2017, section 3.4.
+    The vectors are used as they are, unscaled, and trained from here too.
+    Source: Press & Wolf 2017; Vaswani et al. 2017, section 3.4.
     """
 
+    @checked
     def __init__(self, embedding: TokenEmbedding):
-        check_kind(TokenEmbedding, embedding=embedding)
         self.embeddings = embedding.embeddings  # the same Parameter, no copy
-        self.bias = Parameter(np.zeros(len(self.embeddings.value)))
+        self.bias = Parameter(np.zeros(embedding.vocab_size))
 
-    def forward(self, x: np.ndarray) -> np.ndarray:
+    def forward(self, x: ndarray) -> ndarray:
         """Map (..., d_model) to (..., vocab_size)."""
         check_features(self.embeddings.value.shape[1], x=x)
-        self.x = x
-        return x @ self.embeddings.value.T + self.bias.value  # (..., vocab_size)
 
-    def backward(self, grad_output: np.ndarray) -> np.ndarray:
-        """Add up the gradients of vectors and bias; return that of x, (..., d_model)."""
+        # 1 compare with every token's vector
+        logits = x @ self.embeddings.value.T
+        # 2 add every token's bias
+        logits = logits + self.bias.value
+
+        self.x = x  # for the backward pass
+        return logits
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to the gradients of vectors and bias; return that of x."""
         vocab_size, d_model = self.embeddings.value.shape
         check_shape((*self.x.shape[:-1], vocab_size), grad_output=grad_output)
-        grad = grad_output.reshape(-1, vocab_size)  # (n, vocab_size)
-        self.embeddings.grad += grad.T @ self.x.reshape(-1, d_model)
+        grad = grad_output.reshape(-1, vocab_size)  # a row for each position
+
+        # 2 add every token's bias
         self.bias.grad += grad.sum(axis=0)
-        return grad_output @ self.embeddings.value  # (..., d_model)
+        # 1 compare with every token's vector
+        self.embeddings.grad += grad.T @ self.x.reshape(-1, d_model)
+        return grad_output @ self.embeddings.value
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-6
-class Seq2SeqTransformer(_EncoderDecoder):
-    """An encoder reads the source, a decoder writes the target: the Transformer of 2017.
+class Seq2SeqTransformer(Module):
+    """An encoder reads the source, a decoder writes the target.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation: of both stacks, as for `Encoder` and `Decoder`.
-        source_vocab_size, target_vocab_size: number of tokens on either side.
-        max_length, pad_id: the longest source and target, and the token that is padding on both sides.
-        shared_embeddings: one table of token vectors for both sides, whose vocabularies must have one size.
-        tie_weights: logits from the target's token vectors (`TiedProjection`), instead of from a kernel.
-        rng: a generator or a seed, from which weights and the zeros of dropout are drawn.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or two do not fit together.
-
-    Source: Vaswani et al. 2017, section 3 (post-norm); pre-norm blocks as in Xiong et al. 2020.
+    Each stack has num_layers blocks; source and target have at most max_length tokens.
+    shared_embeddings: one table of token vectors for both sides.
+    tie_weights: the logits come from the target's table (`TiedProjection`).
+    Source: Vaswani et al. 2017, section 3 (post-norm); Xiong et al. 2020 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        source_vocab_size: int = len(SOURCE_VOCABULARY), target_vocab_size: int = len(TARGET_VOCABULARY),
-        max_length: int = 36, num_layers: int = 1, pad_id: int = PAD_ID, activation: str = "relu",
-        shared_embeddings: bool = False, tie_weights: bool = False, rng: np.random.Generator | int | None = None,
-    ):  # fmt: skip
-        check_seq2seq(source_vocab_size, target_vocab_size, pad_id, shared_embeddings, tie_weights)
-        rng, stack = np.random.default_rng(rng), (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        source_vocab_size: int = len(SOURCE_VOCABULARY),
+        target_vocab_size: int = len(TARGET_VOCABULARY),
+        max_length: int = 36,
+        num_layers: int = 1,
+        pad_id: int = PAD_ID,
+        activation: str = "relu",
+        shared_embeddings: bool = False,
+        tie_weights: bool = False,
+        rng: np.random.Generator | int | None = None,
+    ):
+        sizes = (source_vocab_size, target_vocab_size)
+        check_vocabularies(*sizes, pad_id, shared_embeddings)
+        rng = np.random.default_rng(rng)
+        # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size, rng=rng)
         self.source_positions = PositionalEncoding(d_model, dropout, max_length, rng)
         self.target_embedding = TokenEmbedding(d_model, target_vocab_size, rng=rng)
+        self.target_positions = PositionalEncoding(d_model, dropout, max_length, rng)
         if shared_embeddings:
             self.target_embedding.embeddings = self.source_embedding.embeddings
-        self.target_positions = PositionalEncoding(d_model, dropout, max_length, rng)
-        self.encoder, self.decoder = Encoder(*stack, rng=rng), Decoder(*stack, rng=rng)
-        self.projection = (
-            TiedProjection(self.target_embedding) if tie_weights else Linear(d_model, target_vocab_size, rng)
-        )
+        # the two stacks
+        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
+        self.encoder = Encoder(*stack, rng=rng)
+        self.decoder = Decoder(*stack, rng=rng)
+        # from features to logits
+        if tie_weights:
+            self.projection = TiedProjection(self.target_embedding)
+        else:
+            self.projection = Linear(d_model, target_vocab_size, rng)
+        self.d_model, self.num_heads = d_model, num_heads
         self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size, self.target_vocab_size = source_vocab_size, target_vocab_size
+        self.source_vocab_size, self.target_vocab_size = sizes
+
+    @checked
+    def encode(self, source: Integer[ndarray, "batch length_s"]):
+        """Read the source; the memory, (batch, length_s, d_model)."""
+        # 1 hide the padding
+        mask = padding_mask(source, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.source_embedding(source)
+        x = self.source_positions(x)
+        # 3 encode
+        return self.encoder(x, mask)
+
+    @checked
+    def decode(
+        self,
+        target: Integer[ndarray, "batch length_t"],
+        memory: Float[ndarray, "batch length_s {self.d_model}"],
+        memory_mask: Bool[ndarray, "#batch #{self.num_heads} #length_t #length_s"]
+        | None = None,
+        return_weights: bool = False,
+    ):
+        """Features of what follows each target token, (batch, length_t, d_model).
+
+        With return_weights, also a list: each block's cross-attention weights.
+        """
+        # 1 hide the padding
+        mask = padding_mask(target, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.target_embedding(target)
+        x = self.target_positions(x)
+        # 3 decode, looking at the memory
+        masks = (mask, memory_mask)
+        return self.decoder(x, memory, *masks, return_weights)
+
+    def project(self, features: ndarray) -> ndarray:
+        """Map features (..., d_model) to logits (..., target_vocab_size)."""
+        return self.projection(features)
+
+    @checked
+    def forward(
+        self,
+        source: Integer[ndarray, "batch length_s"],
+        target: Integer[ndarray, "batch length_t"],
+    ):
+        """Logits of what follows each target token, (batch, length_t, vocab_size)."""
+        # 1 read the source
+        memory = self.encode(source)
+        # 2 read the target and the memory
+        mask = padding_mask(source, self.pad_id)
+        features = self.decode(target, memory, mask)
+        # 3 turn features into logits
+        return self.project(features)
+
+    def backward(self, grad_output: ndarray) -> None:
+        """Add to all gradients, for that of the logits; tokens have none."""
+        # 3 turn features into logits
+        grad_features = self.projection.backward(grad_output)
+        # 2 read the target and the memory
+        grad_target, grad_memory = self.decoder.backward(grad_features)
+        grad_target = self.target_positions.backward(grad_target)
+        self.target_embedding.backward(grad_target)
+        # 1 read the source
+        grad_source = self.encoder.backward(grad_memory)
+        grad_source = self.source_positions.backward(grad_source)
+        self.source_embedding.backward(grad_source)
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-9
 def _next_log_probabilities(
-    model: _EncoderDecoder, target: np.ndarray, memory: np.ndarray, memory_mask: np.ndarray
-) -> np.ndarray:
-    """Log-probability of every token behind each target (rows, length_t): (rows, vocab_size), -inf for padding."""
-    logits = model.project(model.decode(target, memory, memory_mask)[:, -1:])[:, 0].astype(np.float64)
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    log_probabilities[:, model.pad_id] = -np.inf
-    return log_probabilities
+    model: Any, target: ndarray, memory: ndarray, memory_mask: ndarray
+) -> ndarray:
+    """Of every token after each target (rows, length_t): (rows, vocab_size)."""
+    # 1 find the logits at the last position
+    features = model.decode(target, memory, memory_mask)
+    logits = model.project(features[:, -1:])[:, 0]
+    # 2 turn them into log-probabilities, in float64
+    x = logits.astype(np.float64)
+    x = x - x.max(axis=-1, keepdims=True)
+    sums = np.exp(x).sum(axis=-1, keepdims=True)
+    log_p = x - np.log(sums)
+    # 3 rule out padding
+    log_p[:, model.pad_id] = -np.inf
+    return log_p
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-11
+@checked
 def greedy_decode(
-    model: _EncoderDecoder, source: np.ndarray, max_length: int, start_id: int, end_id: int
-) -> np.ndarray:
+    model: Any,
+    source: Integer[ndarray, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+) -> Integer[ndarray, "batch length_t"]:
     """Write a target for each source, always with the most probable next token.
 
-    Args:
-        model: a `Seq2SeqTransformer`, or anything with its `encode`, `decode`, `project` and `pad_id`; it is put into evaluation mode, and back.
-        source: (batch, length_s) token ids.
-        max_length: the most tokens of a target, start and end among them.
-        start_id, end_id: the tokens that begin and end a target.
-
-    Returns:
-        (batch, length) token ids, length at most max_length: start_id, what was chosen, and padding behind end_id. A row without end_id ran out of room.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
+    A target begins with start_id and has at most max_length tokens, that one and
+    end_id among them; after end_id comes padding. model is a `Seq2SeqTransformer`,
+    or anything with its `encode`, `decode`, `project`, `pad_id` and modes.
     """
     check_decoding(model, source, max_length, start_id, end_id)
     with evaluation_mode(model):
-        memory, memory_mask = model.encode(source), padding_mask(source, model.pad_id)
-        target = np.full((len(source), 1), start_id)  # (batch, 1)
-        ended = np.zeros(len(source), bool)
+        # 1 read the source, once
+        memory = model.encode(source)
+        mask = padding_mask(source, model.pad_id)
+        # 2 begin with the start token
+        target = np.full((len(source), 1), start_id)
+        ended = np.zeros(len(source), dtype=bool)
+
         while target.shape[1] < max_length and not ended.all():
-            best = _next_log_probabilities(model, target, memory, memory_mask).argmax(axis=-1)  # (batch,)
+            # 3 find the log-probabilities of the next token
+            given = (model, target, memory, mask)
+            log_p = _next_log_probabilities(*given)
+            # 4 take the best; after the end, padding
+            best = log_p.argmax(axis=-1)
             best = np.where(ended, model.pad_id, best)
-            target = np.concatenate([target, best[:, None]], axis=1)  # (batch, length + 1)
-            ended |= best == end_id
+            # 5 append it
+            target = np.hstack([target, best[:, None]])
+            ended = ended | (best == end_id)
+
     return target
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-13
 def _best_continuations(
-    total: np.ndarray, length: np.ndarray, beam_width: int, length_penalty: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The best of all continuations of all beams: which beam, which token, its log-probability, its score; (batch, beam_width) each.
+    total: ndarray, length: ndarray, length_penalty: float
+) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    """Which beam, which token, its log-probability, its score: (batch, beams) each.
 
-    Args:
-        total: (batch, beam_width, vocab_size) log-probability of each beam with each token behind it.
-        length: (batch, beam_width) tokens that each beam then has written.
+    total: log-probability of each beam with each token, (batch, beams, vocab_size).
+    length: how many tokens each beam then has written, (batch, beams).
     """
-    batch, _, vocab_size = total.shape
-    scores = total / ((5 + length[:, :, None]) / 6) ** length_penalty  # Wu et al. 2016, eq. 14
-    order = np.argsort(-scores.reshape(batch, -1), axis=1, kind="stable")[:, :beam_width]  # (batch, beam_width)
-    beam, token = np.divmod(order, vocab_size)
-    rows = np.arange(batch)[:, None]
-    return beam, token, total[rows, beam, token], scores[rows, beam, token]
+    batch, beams, vocab_size = total.shape
 
-# %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-15
-def _search(
-    model: _EncoderDecoder, source: np.ndarray, max_length: int, start_id: int, end_id: int, width: int, penalty: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """What `beam_search` does: all beams, best first, (batch, width, length), and their scores, (batch, width)."""
-    batch, pad_id, rows = len(source), model.pad_id, np.arange(len(source))[:, None]
-    memory = np.repeat(model.encode(source), width, axis=0)  # (batch * width, length_s, d_model)
-    memory_mask = np.repeat(padding_mask(source, pad_id), width, axis=0)
-    target = np.full((batch, width, 1), start_id)
-    total = np.where(np.arange(width) == 0, 0.0, np.full((batch, width), -np.inf))  # log-probabilities
-    score, ended = total, np.zeros((batch, width), bool)
-    while target.shape[2] < max_length and (~ended & (total > -np.inf)).any():
-        flat = target.reshape(batch * width, -1)
-        step = _next_log_probabilities(model, flat, memory, memory_mask).reshape(batch, width, -1)
-        step[ended] = -np.inf
-        step[ended, pad_id] = 0.0
-        length = (target != pad_id).sum(axis=2) - ended  # what is written, with the next token and without the start
-        beam, token, total, score = _best_continuations(total[:, :, None] + step, length, width, penalty)
-        target = np.concatenate([target[rows, beam], token[:, :, None]], axis=2)  # (batch, width, length + 1)
-        ended = ended[rows, beam] | (token == end_id)
-    return target, score
+    # 1 divide by the length penalty
+    penalty = ((5 + length) / 6) ** length_penalty
+    scores = total / penalty[:, :, None]
+    # 2 put the continuations of all beams in one row
+    scores = scores.reshape(batch, -1)
+    total = total.reshape(batch, -1)
+    # 3 take the best, as many as there are beams
+    order = np.argsort(-scores, axis=1, kind="stable")
+    order = order[:, :beams]
+    score = np.take_along_axis(scores, order, axis=1)
+    total = np.take_along_axis(total, order, axis=1)
+    # 4 tell which beam and which token each was
+    beam, token = order // vocab_size, order % vocab_size
+    return beam, token, total, score
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-16
+@checked
 def beam_search(
-    model: _EncoderDecoder, source: np.ndarray, max_length: int, start_id: int, end_id: int, beam_width: int = 4,
+    model: Any,
+    source: Integer[ndarray, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+    beam_width: int = 4,
     length_penalty: float = 0.6,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Write a target for each source, keeping the best few beginnings at every step.
+) -> tuple[Integer[ndarray, "batch length_t"], Float[ndarray, "batch"]]:
+    """Write a target for each source, keeping the best few at every step.
 
-    Args:
-        model, source, max_length, start_id, end_id: as for `greedy_decode`.
-        beam_width: how many beginnings are kept; 1 is greedy decoding.
-        length_penalty: the exponent alpha, from 0; the larger, the better long targets score.
-
-    Returns:
-        the target with the best score, (batch, length) token ids as from `greedy_decode`, and its score, (batch,) float64: the log-probability of all that was written, end included, divided by the length penalty.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
-
-    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the coverage penalty.
+    Returns the best target of each, as `greedy_decode` does, and its score in float64:
+    the log-probability of all tokens after the start, divided by the length penalty.
+    beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
+    Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
     check_decoding(model, source, max_length, start_id, end_id)
-    check_beam(beam_width, length_penalty)
+    check_positive(beam_width=beam_width)
+    check_number(0, length_penalty=length_penalty)
+    batch, beams, pad_id = len(source), beam_width, model.pad_id
+
     with evaluation_mode(model):
-        targets, scores = _search(model, source, max_length, start_id, end_id, beam_width, length_penalty)
-    best = targets[:, 0]  # (batch, length)
-    longest = (best != model.pad_id).sum(axis=1).max()
-    return best[:, :longest], scores[:, 0]
+        # 1 read the source once, and copy it for each beam
+        memory = model.encode(source)
+        memory = np.repeat(memory, beams, axis=0)
+        mask = padding_mask(source, pad_id)
+        mask = np.repeat(mask, beams, axis=0)
+        # 2 begin with one beam; the others are impossible
+        target = np.full((batch, beams, 1), start_id)
+        total = np.full((batch, beams), -np.inf)
+        total[:, 0] = 0.0  # log-probabilities
+        ended = np.zeros((batch, beams), dtype=bool)
+
+        score = total
+        while target.shape[2] < max_length and (~ended & (total > -np.inf)).any():
+            # 3 find the log-probabilities of every next token
+            flat = target.reshape(batch * beams, -1)
+            given = (model, flat, memory, mask)
+            log_p = _next_log_probabilities(*given)
+            log_p = log_p.reshape(batch, beams, -1)
+            # 4 after its end, let a beam go on at no cost
+            log_p[ended] = -np.inf
+            log_p[ended, pad_id] = 0.0
+            # 5 keep the best continuations of all beams
+            length = (target != pad_id).sum(axis=2) - ended
+            total = total[:, :, None] + log_p
+            continuations = (total, length, length_penalty)
+            found = _best_continuations(*continuations)
+            beam, token, total, score = found
+            # 6 append each token to its beam
+            rows = np.arange(batch)[:, None]
+            target = target[rows, beam]
+            target = np.dstack([target, token])
+            ended = ended[rows, beam] | (token == end_id)
+
+    best = target[:, 0]
+    longest = (best != pad_id).sum(axis=1).max()
+    return best[:, :longest], score[:, 0]
 
 # %% ../../notebooks/12_seq2seq/numpy.ipynb #implementation-18
-def translate(model: Seq2SeqTransformer, text: str | list[str]) -> str | list[str]:
-    """Translate coding DNA into protein with a trained model, greedily.
+@checked
+def translate(model: Seq2SeqTransformer, text: str | list | tuple) -> str | list:
+    """Translate DNA, in whole codons, into protein with a trained model, greedily.
 
-    Args:
-        model: a trained model; its mode, training or evaluation, is kept.
-        text: whole codons, in letters A, C, G, T of either case; or a list of such sequences.
-
-    Returns:
-        the protein, in letters of `shared.genetic_code.AMINO_ACIDS`, or a list of proteins. What a model makes of a codon that it was never trained on, such as a stop codon, is anyone's guess.
-
-    Raises:
-        TypeError: if model is no `Seq2SeqTransformer`, or text neither text nor a list of texts.
-        ValueError: if a sequence is empty, holds another letter, is not whole codons or is over the model's max_length; or if the model has other vocabularies than `shared.genetic_code`.
+    A text gives a text, a list of texts a list. Letters are A, C, G, T of either case.
+    Codons that the model never saw in training, such as stops, give arbitrary letters.
     """
-    check_kind(Seq2SeqTransformer, model=model)
-    tokens = coding_tokens(model, text)  # (batch, length_s)
-    proteins = decode_target(greedy_decode(model, tokens, model.max_length, START_ID, END_ID))
+    tokens = coding_tokens(model, text)
+    target = greedy_decode(model, tokens, model.max_length, START_ID, END_ID)
+    proteins = decode_target(target)
     return proteins[0] if isinstance(text, str) else proteins

@@ -10,62 +10,28 @@ import torch
 from einops import rearrange, repeat
 from torch import Tensor, nn
 
-from ..checks import check_features
-from ..data.genetic_code import END_ID, PAD_ID, SOURCE_VOCABULARY, START_ID, TARGET_VOCABULARY, decode_target
-from shared.decoding import (
-    check_beam,
-    check_decoding,
-    check_kind,
-    check_pair,
-    check_seq2seq,
-    coding_tokens,
-    evaluation_mode,
-)
+from ..checks import check_decoding, check_features, check_number
+from ..checks import check_positive, check_vocabularies
+from ..contracts import Any, Bool, Float, Integer, checked
+from ..data.genetic_code import END_ID, PAD_ID, START_ID
+from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
+from ..data.genetic_code import coding_tokens, decode_target
+from ..frameworks.modes import evaluation_mode
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding
 from .encoder import Encoder
 
-# %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-2
-class _EncoderDecoder(nn.Module):
-    """What a model computes that has the parts which `Seq2SeqTransformer` makes."""
-
-    def encode(self, source: Tensor) -> Tensor:
-        """Read the source: (batch, length_s) token ids to the memory, (batch, length_s, d_model)."""
-        x = self.source_positions(self.source_embedding(source))  # (batch, length_s, d_model)
-        return self.encoder(x, padding_mask(source, self.pad_id))
-
-    def decode(
-        self, target: Tensor, memory: Tensor, memory_mask: Tensor | None = None, return_weights: bool = False
-    ) -> Tensor | tuple[Tensor, list[Tensor]]:
-        """Features of what follows each token of the target, (batch, length_t, d_model); with weights, those of every block's cross-attention."""
-        x = self.target_positions(self.target_embedding(target))  # (batch, length_t, d_model)
-        return self.decoder(x, memory, padding_mask(target, self.pad_id), memory_mask, return_weights)
-
-    def project(self, features: Tensor) -> Tensor:
-        """Map features (..., d_model) to logits (..., target_vocab_size)."""
-        return self.projection(features)
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Map token ids (batch, length_s) and (batch, length_t) to logits, (batch, length_t, target_vocab_size)."""
-        check_pair(source, target, self.pad_id)
-        return self.project(self.decode(target, self.encode(source), padding_mask(source, self.pad_id)))
-
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-4
 class TiedProjection(nn.Linear):
-    """Logits from the vectors of an embedding: the product of the features with each token's vector, plus a bias.
+    """Logits from an embedding's own vectors: features times the table, plus a bias.
 
-    Args:
-        embedding: the layer whose vectors are used as they are, unscaled, and which are trained from here too.
-
-    Raises:
-        TypeError: if embedding is no `TokenEmbedding`.
-
-    Source: Press & Wolf 2017, "Using the Output Embedding to Improve Language Models"; Vaswani et al. 2017, section 3.4.
+    The vectors are used as they are, unscaled, and trained from here too.
+    Source: Press & Wolf 2017; Vaswani et al. 2017, section 3.4.
     """
 
+    @checked
     def __init__(self, embedding: TokenEmbedding):
-        check_kind(TokenEmbedding, embedding=embedding)
         super().__init__(embedding.embedding_dim, embedding.num_embeddings)
         self.weight = embedding.weight  # the same Parameter, no copy
         nn.init.zeros_(self.bias)
@@ -73,170 +39,267 @@ class TiedProjection(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., d_model) to (..., vocab_size)."""
         check_features(self.in_features, x=x)
+
+        # 1 compare with every token's vector
+        # 2 add every token's bias
         return super().forward(x)
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-5
-class Seq2SeqTransformer(_EncoderDecoder):
-    """An encoder reads the source, a decoder writes the target: the Transformer of 2017.
+class Seq2SeqTransformer(nn.Module):
+    """An encoder reads the source, a decoder writes the target.
 
-    Args:
-        d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation: of both stacks, as for `Encoder` and `Decoder`.
-        source_vocab_size, target_vocab_size: number of tokens on either side.
-        max_length, pad_id: the longest source and target, and the token that is padding on both sides.
-        shared_embeddings: one table of token vectors for both sides, whose vocabularies must have one size.
-        tie_weights: logits from the target's token vectors (`TiedProjection`), instead of from a kernel.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range, or two do not fit together.
-
-    Source: Vaswani et al. 2017, section 3 (post-norm); pre-norm blocks as in Xiong et al. 2020.
+    Each stack has num_layers blocks; source and target have at most max_length tokens.
+    shared_embeddings: one table of token vectors for both sides.
+    tie_weights: the logits come from the target's table (`TiedProjection`).
+    Source: Vaswani et al. 2017, section 3 (post-norm); Xiong et al. 2020 (pre-norm).
     """
 
+    @checked
     def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = False,
-        source_vocab_size: int = len(SOURCE_VOCABULARY), target_vocab_size: int = len(TARGET_VOCABULARY),
-        max_length: int = 36, num_layers: int = 1, pad_id: int = PAD_ID, activation: str = "relu",
-        shared_embeddings: bool = False, tie_weights: bool = False,
-    ):  # fmt: skip
-        check_seq2seq(source_vocab_size, target_vocab_size, pad_id, shared_embeddings, tie_weights)
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        source_vocab_size: int = len(SOURCE_VOCABULARY),
+        target_vocab_size: int = len(TARGET_VOCABULARY),
+        max_length: int = 36,
+        num_layers: int = 1,
+        pad_id: int = PAD_ID,
+        activation: str = "relu",
+        shared_embeddings: bool = False,
+        tie_weights: bool = False,
+    ):
+        sizes = (source_vocab_size, target_vocab_size)
+        check_vocabularies(*sizes, pad_id, shared_embeddings)
         super().__init__()
-        stack = d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation
+        # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size)
         self.source_positions = PositionalEncoding(d_model, dropout, max_length)
-        self.target_embedding = self.source_embedding
-        if not shared_embeddings:
+        if shared_embeddings:
+            self.target_embedding = self.source_embedding
+        else:
             self.target_embedding = TokenEmbedding(d_model, target_vocab_size)
         self.target_positions = PositionalEncoding(d_model, dropout, max_length)
-        self.encoder, self.decoder = Encoder(*stack), Decoder(*stack)
-        self.projection = (
-            TiedProjection(self.target_embedding) if tie_weights else nn.Linear(d_model, target_vocab_size)
-        )
+        # the two stacks
+        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
+        self.encoder = Encoder(*stack)
+        self.decoder = Decoder(*stack)
+        # from features to logits
+        if tie_weights:
+            self.projection = TiedProjection(self.target_embedding)
+        else:
+            self.projection = nn.Linear(d_model, target_vocab_size)
+        self.d_model, self.num_heads = d_model, num_heads
         self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size, self.target_vocab_size = source_vocab_size, target_vocab_size
+        self.source_vocab_size, self.target_vocab_size = sizes
+
+    @checked
+    def encode(self, source: Integer[Tensor, "batch length_s"]):
+        """Read the source; the memory, (batch, length_s, d_model)."""
+        # 1 hide the padding
+        mask = padding_mask(source, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.source_embedding(source)
+        x = self.source_positions(x)
+        # 3 encode
+        return self.encoder(x, mask)
+
+    @checked
+    def decode(
+        self,
+        target: Integer[Tensor, "batch length_t"],
+        memory: Float[Tensor, "batch length_s {self.d_model}"],
+        memory_mask: Bool[Tensor, "#batch #{self.num_heads} #length_t #length_s"]
+        | None = None,
+        return_weights: bool = False,
+    ):
+        """Features of what follows each target token, (batch, length_t, d_model).
+
+        With return_weights, also a list: each block's cross-attention weights.
+        """
+        # 1 hide the padding
+        mask = padding_mask(target, self.pad_id)
+        # 2 embed tokens and positions
+        x = self.target_embedding(target)
+        x = self.target_positions(x)
+        # 3 decode, looking at the memory
+        masks = (mask, memory_mask)
+        return self.decoder(x, memory, *masks, return_weights)
+
+    def project(self, features: Tensor) -> Tensor:
+        """Map features (..., d_model) to logits (..., target_vocab_size)."""
+        return self.projection(features)
+
+    @checked
+    def forward(
+        self,
+        source: Integer[Tensor, "batch length_s"],
+        target: Integer[Tensor, "batch length_t"],
+    ):
+        """Logits of what follows each target token, (batch, length_t, vocab_size)."""
+        # 1 read the source
+        memory = self.encode(source)
+        # 2 read the target and the memory
+        mask = padding_mask(source, self.pad_id)
+        features = self.decode(target, memory, mask)
+        # 3 turn features into logits
+        return self.project(features)
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-7
-def _next_log_probabilities(model: _EncoderDecoder, target: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-    """Log-probability of every token behind each target (rows, length_t): (rows, vocab_size), -inf for padding."""
-    logits = model.project(model.decode(target, memory, memory_mask)[:, -1:])[:, 0]
-    log_probabilities = logits.double().log_softmax(dim=-1)
-    log_probabilities[:, model.pad_id] = -math.inf
-    return log_probabilities
+def _next_log_probabilities(
+    model: Any, target: Tensor, memory: Tensor, memory_mask: Tensor
+) -> Tensor:
+    """Of every token after each target (rows, length_t): (rows, vocab_size)."""
+    # 1 find the logits at the last position
+    features = model.decode(target, memory, memory_mask)
+    logits = model.project(features[:, -1:])[:, 0]
+    # 2 turn them into log-probabilities, in float64
+    log_p = logits.double().log_softmax(dim=-1)
+    # 3 rule out padding
+    log_p[:, model.pad_id] = -math.inf
+    return log_p
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-9
 @torch.no_grad()
-def greedy_decode(model: _EncoderDecoder, source: Tensor, max_length: int, start_id: int, end_id: int) -> Tensor:
+@checked
+def greedy_decode(
+    model: Any,
+    source: Integer[Tensor, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+) -> Integer[Tensor, "batch length_t"]:
     """Write a target for each source, always with the most probable next token.
 
-    Args:
-        model: a `Seq2SeqTransformer`, or anything with its `encode`, `decode`, `project` and `pad_id`; it is put into evaluation mode, and back.
-        source: (batch, length_s) token ids.
-        max_length: the most tokens of a target, start and end among them.
-        start_id, end_id: the tokens that begin and end a target.
-
-    Returns:
-        (batch, length) token ids, length at most max_length: start_id, what was chosen, and padding behind end_id. A row without end_id ran out of room.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
+    A target begins with start_id and has at most max_length tokens, that one and
+    end_id among them; after end_id comes padding. model is a `Seq2SeqTransformer`,
+    or anything with its `encode`, `decode`, `project`, `pad_id` and modes.
     """
     check_decoding(model, source, max_length, start_id, end_id)
     with evaluation_mode(model):
-        memory, memory_mask = model.encode(source), padding_mask(source, model.pad_id)
-        target = torch.full_like(source[:, :1], start_id, dtype=torch.int64)  # (batch, 1)
-        ended = torch.zeros_like(target[:, 0], dtype=torch.bool)
+        # 1 read the source, once
+        memory = model.encode(source)
+        mask = padding_mask(source, model.pad_id)
+        # 2 begin with the start token
+        shape, device = (len(source), 1), source.device
+        target = torch.full(shape, int(start_id), device=device)
+        ended = torch.zeros_like(target[:, 0]).bool()
+
         while target.shape[1] < max_length and not ended.all():
-            best = _next_log_probabilities(model, target, memory, memory_mask).argmax(dim=-1)  # (batch,)
+            # 3 find the log-probabilities of the next token
+            given = (model, target, memory, mask)
+            log_p = _next_log_probabilities(*given)
+            # 4 take the best; after the end, padding
+            best = log_p.argmax(dim=-1)
             best = best.masked_fill(ended, model.pad_id)
-            target = torch.cat([target, best[:, None]], dim=1)  # (batch, length + 1)
-            ended |= best == end_id
+            # 5 append it
+            target = torch.hstack([target, best[:, None]])
+            ended = ended | (best == end_id)
+
     return target
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-11
 def _best_continuations(
-    total: Tensor, length: Tensor, beam_width: int, length_penalty: float
+    total: Tensor, length: Tensor, length_penalty: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The best of all continuations of all beams: which beam, which token, its log-probability, its score; (batch, beam_width) each.
+    """Which beam, which token, its log-probability, its score: (batch, beams) each.
 
-    Args:
-        total: (batch, beam_width, vocab_size) log-probability of each beam with each token behind it.
-        length: (batch, beam_width) tokens that each beam then has written.
+    total: log-probability of each beam with each token, (batch, beams, vocab_size).
+    length: how many tokens each beam then has written, (batch, beams).
     """
-    scores = total / ((5 + length[:, :, None].double()) / 6) ** length_penalty  # Wu et al. 2016, eq. 14
-    score, order = rearrange(scores, "batch beam vocab -> batch (beam vocab)").topk(beam_width)
-    total = rearrange(total, "batch beam vocab -> batch (beam vocab)").gather(1, order)
-    vocab_size = scores.shape[2]
-    return order // vocab_size, order % vocab_size, total, score
+    _, beams, vocab_size = total.shape
 
-# %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-12
-def _search(
-    model: _EncoderDecoder, source: Tensor, max_length: int, start_id: int, end_id: int, width: int, penalty: float
-) -> tuple[Tensor, Tensor]:
-    """What `beam_search` does: all beams, best first, (batch, width, length), and their scores, (batch, width)."""
-    memory = repeat(model.encode(source), "batch length d -> (batch beam) length d", beam=width)
-    memory_mask = repeat(padding_mask(source, model.pad_id), "batch ... -> (batch beam) ...", beam=width)
-    target = torch.full_like(source[:, :1], start_id, dtype=torch.int64)
-    target = repeat(target, "batch one -> batch beam one", beam=width)
-    total = torch.zeros_like(target[:, :, 0], dtype=torch.float64)
-    total[:, 1:] = -math.inf  # at first the beams are all alike, and one is enough
-    score, ended = total, torch.zeros_like(total, dtype=torch.bool)
-    while target.shape[2] < max_length and (~ended & (total > -math.inf)).any():
-        flat = rearrange(target, "batch beam length -> (batch beam) length")
-        step = _next_log_probabilities(model, flat, memory, memory_mask)
-        step = rearrange(step, "(batch beam) vocab -> batch beam vocab", beam=width)
-        step[ended] = -math.inf
-        step[..., model.pad_id].masked_fill_(ended, 0.0)  # what has ended goes on with padding, at no cost
-        length = (target != model.pad_id).sum(dim=2) - ended.long()  # with the next token, without the start
-        beam, token, total, score = _best_continuations(total[:, :, None] + step, length, width, penalty)
-        target = target.gather(1, beam[:, :, None].expand(target.shape))
-        target = torch.cat([target, token[:, :, None]], dim=2)  # (batch, width, length + 1)
-        ended = ended.gather(1, beam) | (token == end_id)
-    return target, score
+    # 1 divide by the length penalty
+    penalty = ((5 + length.double()) / 6) ** length_penalty
+    scores = total / penalty[:, :, None]
+    # 2 put the continuations of all beams in one row
+    in_a_row = "batch beams vocab -> batch (beams vocab)"
+    scores = rearrange(scores, in_a_row)
+    total = rearrange(total, in_a_row)
+    # 3 take the best, as many as there are beams
+    score, order = scores.topk(beams)
+    total = total.gather(1, order)
+    # 4 tell which beam and which token each was
+    beam, token = order // vocab_size, order % vocab_size
+    return beam, token, total, score
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-13
 @torch.no_grad()
+@checked
 def beam_search(
-    model: _EncoderDecoder, source: Tensor, max_length: int, start_id: int, end_id: int, beam_width: int = 4,
+    model: Any,
+    source: Integer[Tensor, "batch length_s"],
+    max_length: int,
+    start_id: int,
+    end_id: int,
+    beam_width: int = 4,
     length_penalty: float = 0.6,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Write a target for each source, keeping the best few beginnings at every step.
+) -> tuple[Integer[Tensor, "batch length_t"], Float[Tensor, "batch"]]:
+    """Write a target for each source, keeping the best few at every step.
 
-    Args:
-        model, source, max_length, start_id, end_id: as for `greedy_decode`.
-        beam_width: how many beginnings are kept; 1 is greedy decoding.
-        length_penalty: the exponent alpha, from 0; the larger, the better long targets score.
-
-    Returns:
-        the target with the best score, (batch, length) token ids as from `greedy_decode`, and its score, (batch,) float64: the log-probability of all that was written, end included, divided by the length penalty.
-
-    Raises:
-        TypeError, ValueError: if an argument is of the wrong type or out of range.
-
-    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the coverage penalty.
+    Returns the best target of each, as `greedy_decode` does, and its score in float64:
+    the log-probability of all tokens after the start, divided by the length penalty.
+    beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
+    Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
     check_decoding(model, source, max_length, start_id, end_id)
-    check_beam(beam_width, length_penalty)
+    check_positive(beam_width=beam_width)
+    check_number(0, length_penalty=length_penalty)
+    batch, beams, pad_id = len(source), beam_width, model.pad_id
+    device = source.device
+
     with evaluation_mode(model):
-        targets, scores = _search(model, source, max_length, start_id, end_id, beam_width, length_penalty)
-    best = targets[:, 0]  # (batch, length)
-    longest = (best != model.pad_id).sum(dim=1).max()
-    return best[:, :longest], scores[:, 0]
+        # 1 read the source once, and copy it for each beam
+        memory = model.encode(source)
+        copy = "batch ... -> (batch beams) ..."
+        memory = repeat(memory, copy, beams=beams)
+        mask = padding_mask(source, pad_id)
+        mask = repeat(mask, copy, beams=beams)
+        # 2 begin with one beam; the others are impossible
+        shape = (batch, beams, 1)
+        target = torch.full(shape, int(start_id), device=device)
+        total = torch.zeros(shape[:2], device=device).double()
+        total[:, 1:] = -math.inf  # log-probabilities
+        ended = torch.zeros_like(total).bool()
+
+        score = total
+        while target.shape[2] < max_length and (~ended & (total > -math.inf)).any():
+            # 3 find the log-probabilities of every next token
+            flat = target.reshape(batch * beams, -1)
+            given = (model, flat, memory, mask)
+            log_p = _next_log_probabilities(*given)
+            log_p = log_p.reshape(batch, beams, -1)
+            # 4 after its end, let a beam go on at no cost
+            log_p[ended] = -math.inf
+            log_p[..., pad_id].masked_fill_(ended, 0.0)
+            # 5 keep the best continuations of all beams
+            length = (target != pad_id).sum(dim=2) - ended.long()
+            total = total[:, :, None] + log_p
+            continuations = (total, length, length_penalty)
+            found = _best_continuations(*continuations)
+            beam, token, total, score = found
+            # 6 append each token to its beam
+            rows = beam[:, :, None].expand(target.shape)
+            target = target.gather(1, rows)
+            target = torch.dstack([target, token])
+            ended = ended.gather(1, beam) | (token == end_id)
+
+    best = target[:, 0]
+    longest = (best != pad_id).sum(dim=1).max()
+    return best[:, :longest], score[:, 0]
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-15
-def translate(model: Seq2SeqTransformer, text: str | list[str]) -> str | list[str]:
-    """Translate coding DNA into protein with a trained model, greedily.
+@checked
+def translate(model: Seq2SeqTransformer, text: str | list | tuple) -> str | list:
+    """Translate DNA, in whole codons, into protein with a trained model, greedily.
 
-    Args:
-        model: a trained model; its mode, training or evaluation, is kept.
-        text: whole codons, in letters A, C, G, T of either case; or a list of such sequences.
-
-    Returns:
-        the protein, in letters of `shared.genetic_code.AMINO_ACIDS`, or a list of proteins. What a model makes of a codon that it was never trained on, such as a stop codon, is anyone's guess.
-
-    Raises:
-        TypeError: if model is no `Seq2SeqTransformer`, or text neither text nor a list of texts.
-        ValueError: if a sequence is empty, holds another letter, is not whole codons or is over the model's max_length; or if the model has other vocabularies than `shared.genetic_code`.
+    A text gives a text, a list of texts a list. Letters are A, C, G, T of either case.
+    Codons that the model never saw in training, such as stops, give arbitrary letters.
     """
-    check_kind(Seq2SeqTransformer, model=model)
-    tokens = torch.tensor(coding_tokens(model, text), device=model.projection.weight.device)  # (batch, length_s)
-    proteins = decode_target(greedy_decode(model, tokens, model.max_length, START_ID, END_ID).numpy(force=True))
+    tokens = coding_tokens(model, text)
+    tokens = torch.tensor(tokens, device=model.projection.weight.device)
+    target = greedy_decode(model, tokens, model.max_length, START_ID, END_ID)
+    proteins = decode_target(target.numpy(force=True))
     return proteins[0] if isinstance(text, str) else proteins

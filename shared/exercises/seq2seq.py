@@ -1,0 +1,321 @@
+"""Chapter 12: translation."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _right(written, wanted):
+    """Which tokens are right, and which count."""
+    return written == wanted, wanted != 0
+
+
+def _exact(written, wanted):
+    same, counts = _right(written, wanted)
+    return np.mean((same | ~counts).all(axis=1))
+
+
+def _draw_written(rng):
+    """Some rows right, some with a mistake, and what was written on padding is arbitrary."""
+    batch, length = int(rng.integers(6, 9)), int(rng.integers(5, 8))
+    lengths = rng.permutation(np.arange(batch) % (length - 2) + 2)
+    counts = np.arange(length) < lengths[:, None]
+    wanted = np.where(counts, rng.integers(3, 9, size=(batch, length)), 0)
+    written = np.where(counts, wanted, rng.integers(0, 3, size=(batch, length)))
+    wrong = rng.permutation(batch)[: batch // 3]
+    written[wrong, 1] = 9
+    full = int(np.argmax(lengths))
+    written[full] = np.where(counts[full], wanted[full], 0)
+    return written, wanted
+
+
+def _greedy_text(next_probabilities, start_id, end_id, max_length, choose=np.argmax):
+    tokens = [start_id]
+    while len(tokens) < max_length and (len(tokens) == 1 or tokens[-1] != end_id):
+        tokens.append(int(choose(next_probabilities(np.array(tokens)))))
+    return np.array(tokens)
+
+
+def _never_stops(next_probabilities, start_id, end_id, max_length):
+    return _greedy_text(next_probabilities, start_id, -1, max_length)
+
+
+def _one_more(next_probabilities, start_id, end_id, max_length):
+    return _greedy_text(next_probabilities, start_id, end_id, max_length + 1)
+
+
+def _first_only(next_probabilities, start_id, end_id, max_length):
+    """Every choice from the start alone."""
+    return _greedy_text(lambda tokens: next_probabilities(tokens[:1]), start_id, end_id, max_length)
+
+
+def _last_only(next_probabilities, start_id, end_id, max_length):
+    """Every choice from the last token alone."""
+    return _greedy_text(lambda tokens: next_probabilities(tokens[-1:]), start_id, end_id, max_length)
+
+
+def _draw_text(rng):
+    """Probabilities that depend on every token so far; the end comes after some steps, or not at all."""
+    vocab_size, start_id, end_id = 7, 1, 2
+    weights = rng.normal(size=(12, 20, vocab_size)) * 2
+    last = int(rng.integers(3, 8))  # where the end comes
+    max_length = last + int(rng.choice([-1, 2]))
+
+    def next_probabilities(tokens):
+        logits = sum(weights[place, token] for place, token in enumerate(np.asarray(tokens).tolist()))
+        logits = np.array(logits)
+        logits[[0, start_id, end_id]] = -9.0
+        if len(tokens) >= last:
+            logits[end_id] = 40.0
+        exponentials = np.exp(logits - logits.max())
+        return exponentials / exponentials.sum()
+
+    return next_probabilities, start_id, end_id, max_length
+
+
+def _pairs(scores, beams):
+    """The best entries of (beams, vocab_size) as rows of beam and token."""
+    order = np.argsort(-scores.reshape(-1), kind="stable")[:beams]
+    return np.stack(np.divmod(order, scores.shape[1]), axis=1)
+
+
+def _beam_step(totals, log_p):
+    return _pairs(totals[:, None] + log_p, len(totals))
+
+
+def _draw_beam(rng):
+    beams, vocab_size = int(rng.integers(3, 5)), 6
+    log_p = np.log(rng.dirichlet(np.ones(vocab_size) * 0.7, size=beams))
+    return np.sort(rng.normal(scale=1.5, size=beams) - 4)[::-1].copy(), log_p
+
+
+def _best_of_each(totals, log_p):
+    return np.stack([np.arange(len(totals)), log_p.argmax(axis=1)], axis=1)
+
+
+def _grow(target, beam, token):
+    rows = np.arange(len(target))[:, None]
+    return np.concatenate([target[rows, beam], token[:, :, None]], axis=2)
+
+
+def _draw_grow(rng):
+    batch, beams, length = int(rng.integers(2, 4)), 3, int(rng.integers(3, 6))
+    target = rng.integers(3, 30, size=(batch, beams, length))
+    beam = np.array([[2, 0, 0], [1, 1, 2], [1, 2, 0]])[:batch]
+    return target, beam, rng.integers(3, 30, size=(batch, beams))
+
+
+def _grown_in_order(target, beam, token):
+    return np.concatenate([target, token[:, :, None]], axis=2)
+
+
+def _grown_by_first(target, beam, token):
+    return np.concatenate([target[:, beam[0]], token[:, :, None]], axis=2)
+
+
+def _grown_backward(target, beam, token):
+    """Each text goes where its number points, in place of coming from there."""
+    return _grow(target, np.argsort(beam, axis=1, kind="stable"), token)
+
+
+def _token_first(target, beam, token):
+    rows = np.arange(len(target))[:, None]
+    return np.concatenate([token[:, :, None], target[rows, beam]], axis=2)
+
+
+def _token_moved(target, beam, token):
+    return _grow(target, beam, np.take_along_axis(token, beam, axis=1))
+
+
+def _let_go_on(log_p, ended, pad_id):
+    padding = np.where(np.arange(log_p.shape[2]) == pad_id, 0.0, -np.inf)
+    return np.where(ended[:, :, None], padding, log_p)
+
+
+def _draw_ended(rng):
+    batch, beams, vocab_size = int(rng.integers(2, 4)), 3, int(rng.integers(5, 7))
+    log_p = np.log(rng.dirichlet(np.ones(vocab_size), size=(batch, beams)))
+    ended = np.array([[True, False, False], [False, True, True], [False, False, True]])[:batch]
+    return log_p, ended, int(rng.integers(0, 3))
+
+
+def _with(value_at_pad, elsewhere):
+    """Two values for the beams that have ended."""
+
+    def wrong(log_p, ended, pad_id):
+        row = np.where(np.arange(log_p.shape[2]) == pad_id, value_at_pad, elsewhere)
+        return np.where(ended[:, :, None], row, log_p)
+
+    return wrong
+
+
+EXERCISES = {
+    "12.1": Exercise(
+        right=0.98**11,
+        digits=2,
+        praise="One of five texts has a mistake, though 98 % of the tokens are right.",
+        mistakes={
+            "The end is a token too: eleven must be right.": round(0.98**10, 2),
+            "That is one token alone; all of them must be right.": 0.98,
+            "You subtract 0.02 for each token, as if two mistakes never met in one text; multiply.": 0.78,
+            "That is the chance of at least one mistake.": 0.2,
+        },
+        hints=[
+            "How many tokens does the model write? The end is one of them.",
+            "Two independent events both happen with the product of their probabilities.",
+            "The chance is a power of 0.98.",
+        ],
+    ),
+    "12.2": Exercise(
+        right=_exact,
+        inputs=_draw_written,
+        shape="(), one number",
+        praise="It is the strictest measure there is: one wrong token, and the row counts for nothing.",
+        mistakes={
+            "That is the share of right tokens; a row counts only if all of its tokens are right.": (
+                lambda a, b: _right(a, b)[0][_right(a, b)[1]].mean()
+            ),
+            "You count padding too: what was written there doesn't matter.": lambda a, b: (a == b).all(axis=1).mean(),
+            "That is the share of all places that are right, padding among them.": lambda a, b: (a == b).mean(),
+            "A row counts in yours if one of its tokens is right; all must be.": (
+                lambda a, b: np.mean((_right(a, b)[0] & _right(a, b)[1]).any(axis=1))
+            ),
+            "Padding counts as a mistake in yours; it must count as right.": (
+                lambda a, b: np.mean((_right(a, b)[0] & _right(a, b)[1]).all(axis=1))
+            ),
+            "That is the number of rows; divide by how many there are.": lambda a, b: _exact(a, b) * len(a),
+            "That is the share of rows with a mistake.": lambda a, b: 1 - _exact(a, b),
+            "You ask of each place whether all rows are right there; ask of each row (axis 1).": (
+                lambda a, b: np.mean((_right(a, b)[0] | ~_right(a, b)[1]).all(axis=0))
+            ),
+        },
+        hints=[
+            "Which places matter? Those where `wanted` isn't padding.",
+            "A place is fine if it is right, or if it is padding.",
+            "Of each row you want to know whether all of its places are fine; then the mean over the rows.",
+        ],
+    ),
+    "12.3": Exercise(
+        right=_greedy_text,
+        inputs=_draw_text,
+        trials=10,
+        shape="(length,), with the start and, if it was chosen, the end",
+        praise="It is what greedy_decode does for each row.",
+        mistakes={
+            "Yours goes on after the end.": _never_stops,
+            "Yours is one token too long where there is no room left: the start counts too.": _one_more,
+            "The end belongs to the text, if it was chosen.": (
+                lambda f, start, end, n: np.array([each for each in _greedy_text(f, start, end, n) if each != end])
+            ),
+            "The start is missing.": lambda f, start, end, n: _greedy_text(f, start, end, n)[1:],
+            "You take the least probable token.": lambda f, start, end, n: _greedy_text(f, start, end, n, np.argmin),
+            "Every choice is made from the start alone; give the function all tokens so far.": _first_only,
+            "Every choice is made from the last token alone; give the function all tokens so far.": _last_only,
+            "You stop one token too early: max_length tokens are allowed, the start among them.": (
+                lambda f, start, end, n: _greedy_text(f, start, end, n - 1)
+            ),
+        },
+        hints=[
+            "Begin with an array, or a list, that holds the start alone.",
+            "Two things end the loop: the end was written, or there is no room.",
+            "argmax of the probabilities is the next token; the function wants an array of all tokens so far.",
+        ],
+    ),
+    "12.4": Exercise(
+        right=_beam_step,
+        inputs=_draw_beam,
+        trials=10,
+        shape="(beams, 2)",
+        praise="With a length penalty you'd divide before you compare.",
+        mistakes={
+            "You take the best token of each beam; one beam may have several of the best, and another none.": _best_of_each,
+            "The totals are missing: a beam that was improbable stays so.": lambda t, p: _pairs(p, len(t)),
+            "Log-probabilities are added; you multiply.": lambda t, p: _pairs(t[:, None] * p, len(t)),
+            "You take the worst ones: the largest log-probability is best.": (
+                lambda t, p: _pairs(-(t[:, None] + p), len(t))
+            ),
+            "Right, and in the wrong order: best first.": lambda t, p: _beam_step(t, p)[::-1],
+            "Beam and token are exchanged.": lambda t, p: _beam_step(t, p)[:, ::-1],
+            "Right, but with an axis too many columns first: a row for each continuation.": (
+                lambda t, p: _beam_step(t, p).T
+            ),
+            "Adding a log-probability to a probability has no meaning; log_p has logarithms already.": (
+                lambda t, p: _pairs(t[:, None] + np.exp(p), len(t))
+            ),
+        },
+        hints=[
+            "What is the log-probability of a beam with a token after it?",
+            "Put all continuations in one row, and sort it.",
+            "np.divmod by the size of the vocabulary turns a place in that row into beam and token.",
+        ],
+    ),
+    "12.6": Exercise(
+        track="pytorch",
+        right=_grow,
+        inputs=_draw_grow,
+        shape="(batch, beams, length + 1)",
+        praise="It is step 6 of beam_search.",
+        mistakes={
+            "The tokens are appended, and the texts were not reordered.": _grown_in_order,
+            "All rows of the batch use the beams of the first row.": _grown_by_first,
+            "The wrong direction: entry i of beam says where text i comes from, not where it goes.": _grown_backward,
+            "The token comes last, after the text.": _token_first,
+            "The tokens belong to the new beams already; don't reorder them.": _token_moved,
+            "Reordered, and the tokens are missing.": lambda target, beam, token: _grow(target, beam, token)[:, :, :-1],
+        },
+        errors={
+            "Index tensor must have the same number of dimensions": "gather wants an index with as many axes as the tensor.",
+            "Tensors must have same number of dimensions": "Give the tokens a third axis.",
+        },
+        hints=[
+            "target.gather(1, index) takes, for each entry, the beam that index names.",
+            "The index must have three axes, and the same beam for all places of a text: expand repeats without copying.",
+            "The tokens need a third axis before they can be appended.",
+        ],
+    ),
+    "12.7": Exercise(
+        track="keras",
+        right=_let_go_on,
+        inputs=_draw_ended,
+        shape="(batch, beams, vocab_size)",
+        praise="A beam that has ended keeps its score, because log 1 is 0.",
+        mistakes={
+            "Padding must cost nothing: log 1 is 0, and yours is 1.": _with(1.0, -np.inf),
+            "All tokens are impossible in yours; padding must stay possible.": _with(-np.inf, -np.inf),
+            "All tokens are free in yours; only padding may be.": _with(0.0, 0.0),
+            "An impossible token has log-probability minus infinity; 0 is the logarithm of 1.": _with(1.0, 0.0),
+            "The wrong beams: those that have ended go on as if nothing had happened.": (
+                lambda log_p, ended, pad_id: _let_go_on(log_p, ~ended, pad_id)
+            ),
+            "Every beam gets the row of padding; those that go on keep their probabilities.": (
+                lambda log_p, ended, pad_id: _let_go_on(log_p, np.ones_like(ended), pad_id)
+            ),
+            "Padding keeps the model's probability in yours; it must be free.": (
+                lambda log_p, ended, pad_id: np.where(
+                    ended[:, :, None] & (np.arange(log_p.shape[2]) != pad_id), -np.inf, log_p
+                )
+            ),
+        },
+        hints=[
+            "Make the row that all ended beams get: 0 for padding, minus infinity for the rest.",
+            "ops.arange(vocab_size) == pad_id tells which entry is padding.",
+            "ops.where chooses between two arrays; `ended` needs a third axis to fit.",
+        ],
+    ),
+    "12.8": Exercise(
+        right=1472,
+        praise="The kernel of 64 × 23 is gone; the bias of 23 stays.",
+        mistakes={
+            "The bias stays: only the kernel is gone.": 1495,
+            "That is the bias, the part that stays.": 23,
+            "It is the target's table that makes the logits, not the source's.": 320,
+            "The source's table has no part in it.": 1792,
+            "Only once: the table was there before, and still is.": 2944,
+        },
+        hints=[
+            "Which array makes the logits without tie_weights, and which shape has it?",
+            "Which part of the projection is not in the embedding?",
+            "Count the kernel: its inputs are features, its outputs tokens of the target.",
+        ],
+    ),
+}
