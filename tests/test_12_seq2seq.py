@@ -106,6 +106,17 @@ def test_backward_three_ways(savings, norm_first):
     parity.check_backward(model, twin, tokens)
 
 
+def test_two_backward_passes_add_up():
+    model = numpy_track.Seq2SeqTransformer(**SMALL | SAVINGS["both"], rng=0)
+    for times in (1, 2):
+        model(SOURCE, TARGET)
+        model.backward(np.ones((4, 6, 23)))
+        found = {name: grad.copy() for name, grad in model.gradients().items()}
+        once = found if times == 1 else once
+    for name, grad in found.items():
+        np.testing.assert_allclose(grad, 2 * once[name], atol=1e-12, err_msg=name)
+
+
 def test_backward_goes_through_both_dropouts(rng):
     """The same features dropped at every call: gradients of both tables are those of finite differences."""
     small = {"d_model": 4, "num_heads": 2, "d_ff": 3, "source_vocab_size": 6, "target_vocab_size": 6, "max_length": 5}
