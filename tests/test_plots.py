@@ -439,8 +439,37 @@ def test_predictions_describe_their_mark():
     assert plots.predictions([0, 1], {"a": [1, 2]}, "x", "y", mark=0.5).alt.endswith(" A vertical line marks 0.5.")
 
 
+def test_kept_words_tells_what_is_cut():
+    words, before = ["owl", "girl", "boy"], [0.5, 0.3, 0.2]
+    picture = plots.kept_words(words, before, {"top-k 2": [0.625, 0.375, 0]})
+    assert "top-k 2: owl 62 %, girl 38 %, boy cut." in picture.alt
+    trained = plots.kept_words(words, before, {"top-k 2": [0.625, 0.375, 0]}, trained=True)
+    assert "%" not in trained.alt and "owl, girl, boy" in trained.alt
+    assert picture.data != plots.kept_words(words, before, {"top-k 2": [0.5, 0.3, 0.2]}).data
+    many = [str(number) for number in range(9)]
+    plots.kept_words(many, [1 / 9] * 9, {"temperature 1": [1 / 9] * 9})
+    for panel in ([0.5, 0.5], [1.5, -0.5, 0]):
+        with pytest.raises(ValueError, match="expected 3 probabilities"):
+            plots.kept_words(words, before, {"wrong": panel})
+    with pytest.raises(ValueError, match="panels"):
+        plots.kept_words(words, before, {})
+
+
+def test_cache_filling_tells_what_each_call_fills():
+    keys = np.arange(8.0).reshape(4, 2)
+    picture = plots.cache_filling(["a", "b", "c", "d"], {"prefill": keys[:3], "decode": keys}, room=5)
+    assert "prefill fills a, b, c, 2 of 5 are empty; decode fills d, 1 of 5 are empty" in picture.alt
+    assert (
+        picture.data != plots.cache_filling(["a", "b", "c", "d"], {"prefill": keys[:3], "decode": -keys}, room=5).data
+    )
+    for stages, room in (({"one": keys, "two": keys[:2]}, 5), ({"one": keys}, 3)):
+        with pytest.raises(ValueError, match="expected them to grow"):
+            plots.cache_filling(["a", "b", "c", "d"], stages, room)
+
+
 def test_text_lines_are_drawn_and_checked():
     picture = plots.text_lines(["a robot walks .", "two owls sing ."], "Two sentences.", marks=["yes", "no"])
+    assert plots.text_lines(["a robot walks ."], marks=["yes"]).alt == "1 lines of text, each with a mark before it."
     assert picture.data.startswith(b"\x89PNG") and picture.alt == "Two sentences."
     assert picture.data != plots.text_lines(["a robot walks .", "two owls run ."], "Two sentences.", ["yes", "no"]).data
     for arguments, error, message in [
