@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
-    "data": ("digits", "dna", "genetic_code", "grammar", "housing", "letters", "masked_words", "text", "vocabularies"),
+    "data": (
+        "digits",
+        "dna",
+        "genetic_code",
+        "grammar",
+        "housing",
+        "letters",
+        "masked_words",
+        "prompts",
+        "text",
+        "vocabularies",
+    ),
     "drawing": ("diagrams", "plots", "side_by_side"),
     "frameworks": ("checkpoints", "modes", "parity", "pretrained", "timing", "weights"),
 }

@@ -73,7 +73,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "names": {
             "tokenization": ["TextDataset", "pad_batch"],  # what a DataLoader asks for
             "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
-            "gpt": ["KVCache(device)"],  # where its tensors are
+            "gpt": ["KVCache(device)", "LayerCache(device)"],  # where their tensors are
             "training": ["Adam(model)", "Adam.step"],
         },
     },

@@ -180,7 +180,7 @@ def positions(d_model: int, num_layers: int, repeats: int, clock: Callable) -> N
                 prefix = row[:, :place] if name == "NumPy" else torch.from_numpy(row[:, :place])
                 model(prefix, cache=cache)
 
-                step = module._NextToken(model, cache)
+                step = module._Decode(model, cache)
 
                 def run(cache=cache, place=place, step=step) -> None:
                     for _ in range(20):

@@ -1,0 +1,318 @@
+"""Chapter 14: GPT."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _softmax(logits):
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _drawn(weights, uniforms):
+    sums = weights.cumsum(axis=-1)
+    return (sums / sums[:, -1:] <= uniforms[:, None]).sum(axis=-1)
+
+
+def _down_the_batch(weights, uniforms):
+    sums = weights.cumsum(axis=0)
+    return (sums / weights.sum(axis=-1, keepdims=True) <= uniforms[:, None]).sum(axis=-1)
+
+
+def _draw_weights(rng):
+    batch, words = int(rng.integers(5, 8)), int(rng.integers(4, 7))
+    weights = rng.uniform(0.2, 2, size=(batch, words))
+    weights[:, 1] = 0
+    uniforms = rng.permutation(np.linspace(0.03, 0.97, batch))
+    return weights, uniforms
+
+
+def _keep(chances, kept):
+    chances = np.where(kept, chances, 0)
+    return chances / chances.sum()
+
+
+def _before(chances):
+    """What all more likely words add up to, for each word."""
+    return np.array([chances[chances > chance].sum() for chance in chances])
+
+
+def _nucleus(chances, p):
+    return _keep(chances, _before(chances) < p)
+
+
+def _up_from_the_least(chances, p):
+    below = np.array([chances[chances < chance].sum() for chance in chances])
+    return _keep(chances, below < p)
+
+
+def _one_more(chances, p):
+    kept = (_before(chances) < p).sum() + 1
+    return _keep(chances, np.argsort(np.argsort(-chances)) < kept)
+
+
+def _draw_nucleus(rng):
+    words = int(rng.integers(6, 9))
+    chances = rng.dirichlet(np.full(words, 1.5))
+    before = np.sort(_before(chances))
+    p = (before[2] + before[3]) / 2  # three words are left, clear of any rounding
+    return chances, float(p)
+
+
+def _attend(query, key, value, keys, values, scale=None):
+    keys, values = np.vstack([keys, key]), np.vstack([values, value])
+    scale = np.sqrt(len(query)) if scale is None else scale
+    return _softmax(keys @ query / scale) @ values
+
+
+def _without_itself(query, key, value, keys, values):
+    return _softmax(keys @ query / np.sqrt(len(query))) @ values
+
+
+def _not_divided(query, key, value, keys, values):
+    scores = np.vstack([keys, key]) @ query / np.sqrt(len(query))
+    return np.exp(scores) @ np.vstack([values, value])
+
+
+def _scores_alone(query, key, value, keys, values):
+    return (np.vstack([keys, key]) @ query / np.sqrt(len(query))) @ np.vstack([values, value])
+
+
+def _draw_attend(rng):
+    cached, d = int(rng.integers(3, 7)), int(rng.integers(3, 6))
+    query, key, value = rng.normal(size=(3, d))
+    keys, values = rng.normal(size=(2, cached, d))
+    return 2 * query, key, value, keys, values
+
+
+def _costs(logits, tokens):
+    """Minus the logarithm of the chance of each next token, (batch, length - 1)."""
+    chances = _softmax(logits[:, :-1])
+    return -np.log(np.take_along_axis(chances, tokens[:, 1:, None], axis=-1)[..., 0])
+
+
+def _not_shifted(logits, tokens):
+    return np.exp(-np.log(np.take_along_axis(_softmax(logits), tokens[..., None], axis=-1)).mean())
+
+
+def _shifted_back(logits, tokens):
+    chances = _softmax(logits[:, 1:])
+    return np.exp(-np.log(np.take_along_axis(chances, tokens[:, :-1, None], axis=-1)).mean())
+
+
+def _draw_texts(rng):
+    batch, length, words = 3, int(rng.integers(5, 8)), 6
+    return rng.normal(scale=2, size=(batch, length, words)), rng.integers(0, words, size=(batch, length))
+
+
+def _min_p(logits, p):
+    chances = _softmax(logits)
+    return _rows(np.where(chances >= p * chances.max(axis=-1, keepdims=True), chances, 0))
+
+
+def _rows(chances):
+    return chances / chances.sum(axis=-1, keepdims=True)
+
+
+def _of_the_logits(logits, p):
+    return _softmax(np.where(logits >= p * logits.max(axis=-1, keepdims=True), logits, -np.inf))
+
+
+def _draw_min_p(rng):
+    batch, words = 4, int(rng.integers(6, 9))
+    logits = rng.normal(scale=1.5, size=(batch, words))
+    logits[0] += 0.5 - logits[0].max()  # so that a share of the highest logit is a threshold of its own
+    return logits, float(rng.uniform(0.15, 0.3))
+
+
+EXERCISES = {
+    "14.1": Exercise(
+        right=4 + 5 + 6 + 7 + 8 + 9,
+        praise="With a cache it would be 4 + 5 = 9.",
+        mistakes={
+            "That is the number with a cache; without one, each call reads the whole text.": 9,
+            "The last token is drawn, and then nothing is left to do: it is never read.": 49,
+            "The first call reads the prompt alone, before any token is drawn; and the last token is never read.": 45,
+            "The first call, which reads the prompt, is missing.": 35,
+            "That is the length of the final text; add up what each call reads.": 10,
+            "The text grows: each call reads one token more than the one before.": 24,
+            "Not every call reads the final text; it grows by one token a call.": 60,
+        },
+        hints=[
+            "Six tokens are drawn, so the model is called six times.",
+            "How long is the text at the first call? And at the last one?",
+            "The first call reads 4 positions, the second 5.",
+        ],
+    ),
+    "14.2": Exercise(
+        right=_drawn,
+        inputs=_draw_weights,
+        shape="(batch,)",
+        praise="A word of weight 0 has a stretch of length 0, and is never drawn.",
+        mistakes={
+            "The weights don't add up to 1: stretch the running sums, or divide the weights first.": (
+                lambda weights, uniforms: (weights.cumsum(axis=-1) <= uniforms[:, None]).sum(axis=-1)
+            ),
+            "You take the most likely word; the random numbers must decide.": (
+                lambda weights, uniforms: weights.argmax(axis=-1)
+            ),
+            "You add up over the batch; add up over the words of each row.": _down_the_batch,
+            "Every row has a random number of its own; you use the first for all.": (
+                lambda weights, uniforms: _drawn(weights, np.full(len(uniforms), uniforms[0]))
+            ),
+            "One too far to the left: count all sums that aren't above the number.": (
+                lambda weights, uniforms: _drawn(weights, uniforms) - 1
+            ),
+            "You count the sums that are above the number; count the others.": (
+                lambda weights, uniforms: weights.shape[-1] - _drawn(weights, uniforms)
+            ),
+            "The weights are no logits: they need no softmax.": (
+                lambda weights, uniforms: _drawn(np.exp(weights), uniforms)
+            ),
+            "You compare the chances with the number; compare their running sums.": (
+                lambda weights, uniforms: (_rows(weights) <= uniforms[:, None]).sum(axis=-1)
+            ),
+        },
+        hints=[
+            "np.cumsum with axis=-1 adds up each row from the left.",
+            "What is the last running sum of a row? It should be 1.",
+            "uniforms[:, None] has a column, so it is compared with every sum of its row.",
+        ],
+    ),
+    "14.3": Exercise(
+        right=_nucleus,
+        inputs=_draw_nucleus,
+        shape="(words,)",
+        praise="token_probabilities does the same for a batch, and keeps ties.",
+        trials=8,
+        mistakes={
+            "The word that passes p is missing: what is left must add up to at least p.": (
+                lambda chances, p: _keep(chances, _before(chances) + chances <= p)
+            ),
+            "What is left must add up to 1: divide by its sum.": (
+                lambda chances, p: np.where(_before(chances) < p, chances, 0)
+            ),
+            "Right, but sorted: put the chances back in the order in which they came.": (
+                lambda chances, p: -np.sort(-_nucleus(chances, p))
+            ),
+            "You add up from the least likely word; begin with the most likely.": _up_from_the_least,
+            "You add up in the given order; begin with the most likely word.": (
+                lambda chances, p: _keep(chances, chances.cumsum() - chances < p)
+            ),
+            "One word too many: stop as soon as p is reached.": _one_more,
+            "You compare each chance with p; p is for their sum.": lambda chances, p: _keep(chances, chances >= p),
+            "You compare each chance with 1 - p; p is for their sum.": (
+                lambda chances, p: _keep(chances, chances >= 1 - p)
+            ),
+        },
+        hints=[
+            "Sort from high to low, and add up. Which words are needed to reach p?",
+            "A word is needed if everything before it adds up to less than p.",
+            "np.argsort(-chances) gives the order; with it you can write the kept ones to their old places.",
+        ],
+    ),
+    "14.4": Exercise(
+        right=_attend,
+        inputs=_draw_attend,
+        shape="(d,)",
+        praise="This is step 4 of decode, for one head of one text.",
+        trials=8,
+        mistakes={
+            "The new token attends to itself, too: append its key and value first.": _without_itself,
+            "The scores are not divided by the square root of d.": lambda *given: _attend(*given, scale=1.0),
+            "The scores are divided by d; divide by its square root.": (
+                lambda *given: _attend(*given, scale=len(given[0]))
+            ),
+            "You attend to the first position alone, as is_causal=True does with one query.": (
+                lambda query, key, value, keys, values: values[0]
+            ),
+            "Every position has the same weight; the softmax of the scores decides.": (
+                lambda query, key, value, keys, values: np.vstack([values, value]).mean(axis=0)
+            ),
+            "The weights must add up to 1: divide by their sum.": _not_divided,
+            "The softmax is missing: the scores are no weights yet.": _scores_alone,
+            "Keys and values are exchanged.": (
+                lambda query, key, value, keys, values: _attend(query, value, key, values, keys)
+            ),
+        },
+        hints=[
+            "First the cache: the new key and value go behind the others. np.vstack or np.concatenate does it.",
+            "One score for each position: the dot product of its key with the query, scaled as in chapter 06.",
+            "A softmax over the positions, and the weighted sum of the values. No mask is needed.",
+        ],
+    ),
+    "14.6": Exercise(
+        track="pytorch",
+        right=lambda *given: np.exp(_costs(*given).mean()),
+        inputs=_draw_texts,
+        shape="()",
+        praise="This is how language models are compared, on texts with equal tokens.",
+        mistakes={
+            "The logits at a position are for the NEXT token: shift by one.": _not_shifted,
+            "Shifted the wrong way: the logits at position i are for token i + 1.": _shifted_back,
+            "That is the loss; the perplexity is its exponential.": lambda *given: _costs(*given).mean(),
+            "You take the mean of each token's exponential; take the mean first.": (
+                lambda *given: np.exp(_costs(*given)).mean()
+            ),
+            "You take the mean of the texts' perplexities; every token counts the same.": (
+                lambda *given: np.exp(_costs(*given).mean(axis=1)).mean()
+            ),
+            "The loss is in nats: take the power of e, not of 2.": lambda *given: 2 ** _costs(*given).mean(),
+            "You add up the losses; take their mean.": lambda *given: np.exp(_costs(*given).sum()),
+        },
+        hints=[
+            "Which logits predict tokens[:, 1:]?",
+            "F.cross_entropy takes logits of shape (n, words) and targets of shape (n,): flatten both.",
+            "Its result is the mean loss in nats; the perplexity is one function away.",
+        ],
+    ),
+    "14.7": Exercise(
+        track="keras",
+        right=_min_p,
+        inputs=_draw_min_p,
+        shape="(batch, words)",
+        praise="Like top-p, it keeps few words where the model is sure and many where it isn't.",
+        trials=8,
+        mistakes={
+            "What is left must add up to 1: divide by its sum.": (
+                lambda logits, p: np.where(
+                    _softmax(logits) >= p * _softmax(logits).max(axis=-1, keepdims=True), _softmax(logits), 0
+                )
+            ),
+            "You compare with p itself; compare with p times the highest chance of the row.": (
+                lambda logits, p: _rows(np.where(_softmax(logits) >= p, _softmax(logits), 0))
+            ),
+            "You compare logits; compare the chances, after the softmax.": _of_the_logits,
+            "Each row has a highest chance of its own; you take that of the whole batch.": (
+                lambda logits, p: _rows(np.where(_softmax(logits) >= p * _softmax(logits).max(), _softmax(logits), 0))
+            ),
+            "You keep what is below the limit; keep the rest.": (
+                lambda logits, p: _rows(
+                    np.where(_softmax(logits) < p * _softmax(logits).max(axis=-1, keepdims=True), _softmax(logits), 0)
+                )
+            ),
+            "Nothing is cut.": lambda logits, p: _softmax(logits),
+        },
+        hints=[
+            "First the chances: ops.softmax.",
+            "ops.max with axis=-1 and keepdims=True gives each row its own limit.",
+            "ops.where keeps or cuts; then the rows must add up to 1 again.",
+        ],
+    ),
+    "14.8": Exercise(
+        right=96,
+        praise="For a batch of 32 texts it is 3 GiB, several times the weights.",
+        mistakes={
+            "A cache keeps keys and values, and each number has 2 bytes; one of the two factors is missing.": 48,
+            "A float16 number has 2 bytes, not 4.": 192,
+            "That is one block; each of the 24 has its own keys and values.": 4,
+            "The heads share the features: 16 heads of 64 are the 1024, and don't come on top.": 1536,
+        },
+        hints=[
+            "How many numbers does one block keep for one position?",
+            "A key and a value of 1024 features each, for each of 1024 positions, in each of 24 blocks.",
+            "Two bytes a number. A MiB is 1024 x 1024 bytes, so one block keeps 4 MiB.",
+        ],
+    ),
+}

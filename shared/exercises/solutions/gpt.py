@@ -1,0 +1,52 @@
+"""Chapter 14: code that passes. Each imports its own framework, so that a reader of one waits for no other."""
+
+import numpy as np
+
+
+def my_draw(weights, uniforms):
+    sums = weights.cumsum(axis=-1)
+    sums = sums / sums[:, -1:]
+    return (sums <= uniforms[:, None]).sum(axis=-1)
+
+
+def nucleus(chances, p):
+    order = np.argsort(-chances)
+    falling = chances[order]
+    before = falling.cumsum() - falling
+    kept = np.zeros_like(chances)
+    kept[order] = np.where(before < p, falling, 0)
+    return kept / kept.sum()
+
+
+def attend_next(query, key, value, keys, values):
+    keys, values = np.vstack([keys, key]), np.vstack([values, value])
+    scores = keys @ query / np.sqrt(len(query))
+    weights = np.exp(scores - scores.max())
+    return (weights / weights.sum()) @ values
+
+
+def perplexity(logits, tokens):
+    from torch.nn import functional as F
+
+    predicted, wanted = logits[:, :-1], tokens[:, 1:]
+    return F.cross_entropy(predicted.flatten(0, 1), wanted.flatten()).exp()
+
+
+def min_p(logits, p):
+    from keras import ops
+
+    chances = ops.softmax(logits, axis=-1)
+    limit = p * ops.max(chances, axis=-1, keepdims=True)
+    kept = ops.where(chances >= limit, chances, 0.0)
+    return kept / ops.sum(kept, axis=-1, keepdims=True)
+
+
+SOLUTIONS = {
+    "14.1": 4 + 5 + 6 + 7 + 8 + 9,  # the sixth token is drawn, and never read
+    "14.2": my_draw,
+    "14.3": nucleus,
+    "14.4": attend_next,
+    "14.6": perplexity,
+    "14.7": min_p,
+    "14.8": 2 * 24 * 1024 * 1024 * 2 / 1024**2,  # keys and values, blocks, positions, features, bytes
+}
