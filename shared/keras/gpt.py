@@ -398,6 +398,7 @@ def generate(
 
     # 1 prefill: read the prompts in one call
     logits, decode = _prefill(model, texts, use_cache)
+
     for step in range(max_new_tokens):
         check_logits(logits.max(axis=-1), step)
 

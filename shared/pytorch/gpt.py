@@ -326,6 +326,7 @@ def generate(
     with evaluation_mode(model):
         # 1 prefill: read the prompts in one call
         logits, decode = _prefill(model, texts, use_cache)
+
         for step in range(max_new_tokens):
             check_logits(logits.amax(dim=-1).tolist(), step)
 
