@@ -10,10 +10,9 @@ from functools import partial
 import keras
 from keras import ops
 
-from ..checks import check_callable, check_choice, check_features
+from ..checks import check_callable, check_choice, check_features, check_number
 from ..checks import check_positive, check_rate
 from ..contracts import Any, Float, checked
-from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-3
 ACTIVATIONS = {

@@ -12,11 +12,10 @@ import numpy as np
 from numpy import ndarray
 from scipy.special import erf
 
-from ..checks import check_callable, check_choice, check_features
+from ..checks import check_callable, check_choice, check_features, check_number
 from ..checks import check_positive, check_rate, check_shape
 from ..contracts import Float, checked
 from .models import Dropout, Linear, Module, Parameter
-from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/numpy.ipynb #implementation-3
 def relu(x: ndarray) -> ndarray:

@@ -10,10 +10,9 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_callable, check_choice, check_features
+from ..checks import check_callable, check_choice, check_features, check_number
 from ..checks import check_positive, check_rate
 from ..contracts import Float, checked
-from ..training import check_number
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-3
 ACTIVATIONS = {
