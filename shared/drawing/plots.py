@@ -1500,7 +1500,7 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     axes = figure.subplots()
     probability = {"": 1.0} | {text: p for grown, _ in levels for text, p in grown.items()}
     lasting = {"", *(text for _, best in levels for text in best)}
-    wide = 0.64 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
+    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
     for text, below in children.items():
         for each in below:
             (x, y), (to_x, to_y) = places[text], places[each]

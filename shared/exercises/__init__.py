@@ -186,6 +186,8 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
                 "some results are NaN or infinite. Does something overflow, or is a whole row hidden, or divided by 0?"
             )
     worst = max(np.abs(r.astype(float) - exercise.right(*a).astype(float)).max() for r, a in zip(results, trials))
+    if not np.isfinite(worst):
+        return "not yet. The shape is right; in some places one is infinite, the right answer or yours, and the other is not."
     return f"not yet. The shape is right; the largest difference from the right answer is {worst:.2g}."
 
 

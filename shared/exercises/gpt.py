@@ -25,6 +25,7 @@ def _draw_weights(rng):
     weights = rng.uniform(0.2, 2, size=(batch, words))
     weights[:, 1] = 0
     uniforms = rng.permutation(np.linspace(0.03, 0.97, batch))
+    weights[0, 0] = uniforms[0] = 0  # a number of 0 must pass over a word of weight 0
     return weights, uniforms
 
 
@@ -53,6 +54,8 @@ def _one_more(chances, p):
 
 
 def _draw_nucleus(rng):
+    if rng.random() < 0.5:  # p is reached exactly; such sums have no rounding
+        return rng.permutation([0.5, 0.25, 0.15625, 0.09375]), 0.75
     words = int(rng.integers(6, 9))
     chances = rng.dirichlet(np.full(words, 1.5))
     before = np.sort(_before(chances))
@@ -154,6 +157,11 @@ EXERCISES = {
             "The weights don't add up to 1: stretch the running sums, or divide the weights first.": (
                 lambda weights, uniforms: (weights.cumsum(axis=-1) <= uniforms[:, None]).sum(axis=-1)
             ),
+            "The number 0 draws a word of weight 0 in yours: count the sums that are not above the number, equal ones too.": (
+                lambda weights, uniforms: (
+                    weights.cumsum(axis=-1) / weights.sum(axis=-1, keepdims=True) < uniforms[:, None]
+                ).sum(axis=-1)
+            ),
             "You take the most likely word; the random numbers must decide.": (
                 lambda weights, uniforms: weights.argmax(axis=-1)
             ),
@@ -201,6 +209,9 @@ EXERCISES = {
                 lambda chances, p: _keep(chances, chances.cumsum() - chances < p)
             ),
             "One word too many: stop as soon as p is reached.": _one_more,
+            "One word too many where p is reached exactly: a word is needed if those before it add up to less than p.": (
+                lambda chances, p: _keep(chances, _before(chances) <= p)
+            ),
             "You compare each chance with p; p is for their sum.": lambda chances, p: _keep(chances, chances >= p),
             "You compare each chance with 1 - p; p is for their sum.": (
                 lambda chances, p: _keep(chances, chances >= 1 - p)
@@ -216,7 +227,7 @@ EXERCISES = {
         right=_attend,
         inputs=_draw_attend,
         shape="(d,)",
-        praise="This is step 4 of decode, for one head of one text.",
+        praise="This is what decoding does for each head of each text.",
         trials=8,
         mistakes={
             "The new token attends to itself, too: append its key and value first.": _without_itself,
@@ -237,7 +248,7 @@ EXERCISES = {
             ),
         },
         hints=[
-            "First the cache: the new key and value go behind the others. np.vstack or np.concatenate does it.",
+            "First the cache: the new key and value go after the others. np.vstack or np.concatenate does it.",
             "One score for each position: the dot product of its key with the query, scaled as in chapter 06.",
             "A softmax over the positions, and the weighted sum of the values. No mask is needed.",
         ],
@@ -306,6 +317,8 @@ EXERCISES = {
         mistakes={
             "A cache keeps keys and values, and each number has 2 bytes; one of the two factors is missing.": 48,
             "A float16 number has 2 bytes, not 4.": 192,
+            "That is in bytes; a MiB has 1024 x 1024 of them.": 96 * 1024**2,
+            "That is in millions of bytes; a MiB has 1024 x 1024 bytes.": 96 * 1.024**2,
             "That is one block; each of the 24 has its own keys and values.": 4,
             "The heads share the features: 16 heads of 64 are the 1024, and don't come on top.": 1536,
         },

@@ -175,7 +175,9 @@ EXERCISES = {
             "That is the share of right tokens; a row counts only if all of its tokens are right.": (
                 lambda a, b: _right(a, b)[0][_right(a, b)[1]].mean()
             ),
-            "You count padding too: what was written there doesn't matter.": lambda a, b: (a == b).all(axis=1).mean(),
+            "You count places that are padding in `wanted`; what was written there doesn't matter.": lambda a, b: (
+                (a == b).all(axis=1).mean()
+            ),
             "That is the share of all places that are right, padding among them.": lambda a, b: (a == b).mean(),
             "A row counts in yours if one of its tokens is right; all must be.": (
                 lambda a, b: np.mean((_right(a, b)[0] & _right(a, b)[1]).any(axis=1))
@@ -236,9 +238,7 @@ EXERCISES = {
             ),
             "Right, and in the wrong order: best first.": lambda t, p: _beam_step(t, p)[::-1],
             "Beam and token are exchanged.": lambda t, p: _beam_step(t, p)[:, ::-1],
-            "Right, but with an axis too many columns first: a row for each continuation.": (
-                lambda t, p: _beam_step(t, p).T
-            ),
+            "Right, but transposed: give each continuation a row.": (lambda t, p: _beam_step(t, p).T),
             "Adding a log-probability to a probability has no meaning; log_p has logarithms already.": (
                 lambda t, p: _pairs(t[:, None] + np.exp(p), len(t))
             ),
@@ -279,8 +279,10 @@ EXERCISES = {
         inputs=_draw_ended,
         shape="(batch, beams, vocab_size)",
         praise="A beam that has ended keeps its score, because log 1 is 0.",
+        errors={"item assignment": "Keras' tensors can't be assigned to: ops.where makes a new one."},
         mistakes={
             "Padding must cost nothing: log 1 is 0, and yours is 1.": _with(1.0, -np.inf),
+            "A large negative number isn't impossible; use minus infinity.": _with(0.0, -1e9),
             "All tokens are impossible in yours; padding must stay possible.": _with(-np.inf, -np.inf),
             "All tokens are free in yours; only padding may be.": _with(0.0, 0.0),
             "An impossible token has log-probability minus infinity; 0 is the logarithm of 1.": _with(1.0, 0.0),
@@ -313,7 +315,7 @@ EXERCISES = {
             "Only once: the table was there before, and still is.": 2944,
         },
         hints=[
-            "Which array makes the logits without tie_weights, and which shape has it?",
+            "Which array makes the logits without tie_weights, and what is its shape?",
             "Which part of the projection is not in the embedding?",
             "Count the kernel: its inputs are features, its outputs tokens of the target.",
         ],

@@ -44,7 +44,7 @@ class LayerCache:
         check_shape((batch, heads, new, head_dim), key=key, value=value)
         check_context(new, start, max_length)
 
-        # 1 write behind what is there
+        # 1 write after what is there
         both, place = ops.stack([key, value]), (0, 0, 0, start, 0)
         self.room = ops.slice_update(self.room, place, both)
         self.length = start + new

@@ -43,7 +43,7 @@ class LayerCache:
         check_shape((batch, heads, new, head_dim), key=key, value=value)
         check_context(new, start, max_length)
 
-        # 1 write behind what is there
+        # 1 write after what is there
         end = start + new
         self.keys[:, :, start:end] = key
         self.values[:, :, start:end] = value

@@ -44,7 +44,7 @@ class LayerCache:
         check_shape((batch, heads, new, head_dim), key=key, value=value)
         check_context(new, start, max_length)
 
-        # 1 write behind what is there
+        # 1 write after what is there
         end = start + new
         self.keys[:, :, start:end] = key
         self.values[:, :, start:end] = value
@@ -384,7 +384,7 @@ class _Decode:
 
     @staticmethod
     def _norm(norm: LayerNorm) -> tuple:
-        """What `F.layer_norm` takes beside x."""
+        """What `F.layer_norm` takes besides x."""
         return norm.normalized_shape, norm.weight, norm.bias, norm.eps
 
     def __call__(self, tokens: np.ndarray, real: np.ndarray) -> Tensor:
