@@ -628,7 +628,7 @@ def test_keras_and_its_twins_refuse_the_same_tokens(track):
     model = make(track)
     ones = np.ones((2, 3), np.int64)
     for source, target, error, message in [
-        (ones[0], ones, TypeError, r"source has shape \(3,\), int64.*; expected .*batch length_s"),
+        (ones[0], ones, TypeError, r"source has shape \(3,\), int\d+.*; expected .*batch length_s"),
         (ones, ones[:1], TypeError, r"target has shape \(1, 3\).*; expected .*batch length_t.*beside source \(2, 3\)"),
         (ones * 1.0, ones, TypeError, r"source has shape \(2, 3\), float(32|64).*; expected Integer"),
         (ones * 5, ones, ValueError, "token id 5 is outside the vocabulary of 5"),

@@ -1170,7 +1170,13 @@ def lines(
             )
         axes.loglog(x, given, marker=marker, color=colour, label=name)
         for end in (0, -1) if numbers else ():
-            axes.annotate(f"{given[end]:.2g}", (x[end], given[end]), (0, 6), textcoords="offset points", ha="center")
+            axes.annotate(
+                f"{given[end]:.{3 if given[end] >= 100 else 2}g}",
+                (x[end], given[end]),
+                (0, 6),
+                textcoords="offset points",
+                ha="center",
+            )
     axes.set_xticks(x, [f"{each:g}" for each in x])
     axes.minorticks_off()
     low, high = axes.get_ylim()

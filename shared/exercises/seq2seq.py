@@ -149,6 +149,11 @@ def _with(value_at_pad, elsewhere):
     return wrong
 
 
+def _by_beams(totals, log_p):
+    order = np.argsort(-(totals[:, None] + log_p).ravel(), kind="stable")[: len(totals)]
+    return np.stack(np.divmod(order, len(totals)), axis=1)
+
+
 EXERCISES = {
     "12.1": Exercise(
         right=0.98**11,
@@ -238,6 +243,7 @@ EXERCISES = {
             ),
             "Right, and in the wrong order: best first.": lambda t, p: _beam_step(t, p)[::-1],
             "Beam and token are exchanged.": lambda t, p: _beam_step(t, p)[:, ::-1],
+            "Divide the place by the size of the vocabulary, not by the number of beams.": _by_beams,
             "Right, but transposed: give each continuation a row.": (lambda t, p: _beam_step(t, p).T),
             "Adding a log-probability to a probability has no meaning; log_p has logarithms already.": (
                 lambda t, p: _pairs(t[:, None] + np.exp(p), len(t))
@@ -286,6 +292,7 @@ EXERCISES = {
             "All tokens are impossible in yours; padding must stay possible.": _with(-np.inf, -np.inf),
             "All tokens are free in yours; only padding may be.": _with(0.0, 0.0),
             "An impossible token has log-probability minus infinity; 0 is the logarithm of 1.": _with(1.0, 0.0),
+            "Beams that have ended go on in yours, with the model's probabilities.": lambda log_p, ended, pad_id: log_p,
             "The wrong beams: those that have ended go on as if nothing had happened.": (
                 lambda log_p, ended, pad_id: _let_go_on(log_p, ~ended, pad_id)
             ),
