@@ -12,7 +12,7 @@ CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.i
 
 
 def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
-    """Public function, class or method -> its parameters by the course's names, without the declared extras.
+    """Public function, class or method -> its parameters by the course's names, with their defaults, without the declared extras.
 
     A class stands for its constructor, and `Class()` for its call.
     """
@@ -22,8 +22,9 @@ def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
 
     def add(name: str, given: list[str]) -> None:
         skipped = ("self", *extras["parameters"])
-        kept = [each for each in given if each not in skipped and f"{name}({each})" not in names]
-        found[name] = [GLOSSARY.get(each, each) for each in kept]
+        pairs = [each.partition("=") for each in given]
+        kept = [each for each in pairs if each[0] not in skipped and f"{name}({each[0]})" not in names]
+        found[name] = [GLOSSARY.get(each, each) + sign + default for each, sign, default in kept]
 
     for node in ast.parse(source).body:
         if getattr(node, "name", "_").startswith("_") or node.name in names:
@@ -45,8 +46,13 @@ def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
-    given = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
-    return [each.arg for each in (*given, function.args.vararg, function.args.kwarg) if each]
+    """Names, with "=" and the default of those that have one."""
+    places, named = function.args.posonlyargs + function.args.args, function.args.kwonlyargs
+    defaults = [None] * (len(places) - len(function.args.defaults)) + function.args.defaults + function.args.kw_defaults
+    told = [
+        each.arg + (f"={ast.unparse(default)}" if default else "") for each, default in zip([*places, *named], defaults)
+    ]
+    return told + [each.arg for each in (function.args.vararg, function.args.kwarg) if each]
 
 
 def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
@@ -68,7 +74,7 @@ def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_twins_export_the_same_names_with_the_same_parameters(chapter):
+def test_twins_export_the_same_names_with_the_same_parameters_and_defaults(chapter):
     name = chapter.split("_", 1)[1]
     by_track = {track: public(track, name, (ROOT / "shared" / track / f"{name}.py").read_text()) for track in TRACKS}
     assert differences(chapter, by_track) == []
@@ -110,11 +116,11 @@ def test_the_glossary_and_the_extras_are_read():
     keras = public(
         "keras",
         "x",
-        "class A:\n    def __init__(self, maxlen, embed_dim, **kwargs): ...\n    def call(self, x, training=None): ...\n    def build(self, s): ...",
+        "class A:\n    def __init__(self, maxlen, embed_dim, **kwargs): ...\n    def call(self, x, scale=0.5, training=None): ...\n    def build(self, s): ...",
     )
     numpy = public(
         "numpy",
         "x",
-        "class A:\n    def __init__(self, max_length, d_model, rng=None): ...\n    def forward(self, x): ...\n    def backward(self, g): ...",
+        "class A:\n    def __init__(self, max_length, d_model, rng=None): ...\n    def forward(self, x, scale=0.5): ...\n    def backward(self, g): ...",
     )
-    assert keras == numpy == {"A": ["max_length", "d_model"], "A()": ["x"]}
+    assert keras == numpy == {"A": ["max_length", "d_model"], "A()": ["x", "scale=0.5"]}

@@ -131,7 +131,7 @@ class MultiHeadAttention(Module):
         self,
         d_model: int,
         num_heads: int,
-        dropout: float = 0,
+        dropout: float = 0.0,
         rng: np.random.Generator | int | None = None,
     ):
         if num_heads < 1 or d_model < 1 or d_model % num_heads:

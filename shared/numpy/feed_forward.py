@@ -81,7 +81,7 @@ class FeedForward(Module):
         self,
         d_model: int,
         d_ff: int,
-        dropout: float = 0,
+        dropout: float = 0.0,
         activation: str = "relu",
         rng: np.random.Generator | int | None = None,
     ):
@@ -174,7 +174,7 @@ class ResidualConnection(Module):
     def __init__(
         self,
         d_model: int,
-        dropout: float = 0,
+        dropout: float = 0.0,
         norm_first: bool = False,
         eps: float = 1e-5,
         rng: np.random.Generator | int | None = None,
