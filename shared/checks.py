@@ -113,23 +113,6 @@ def check_features(features: int, /, **arrays: Any) -> None:
             raise ValueError(f"{name} has shape {shape}: expected {features} features on its last axis")
 
 
-def check_sequence(d_model: int, max_length: int, **arrays: Any) -> None:
-    """Raise unless every array, of any framework, is of floats (..., length, d_model) and its length, if known, is not too long.
-
-    Raises:
-        TypeError: if one is no array of floating-point numbers.
-        ValueError: if one has fewer axes, another number of features, or is too long.
-    """
-    check_features(d_model, **arrays)
-    for name, array in arrays.items():
-        if "float" not in str(array.dtype):
-            raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
-        if len(array.shape) < 2:
-            raise ValueError(f"{name} has shape {tuple(array.shape)}: expected (..., length, {d_model})")
-        if array.shape[-2] is not None and array.shape[-2] > max_length:
-            raise ValueError(f"length {array.shape[-2]} is over max_length={max_length}")
-
-
 def known_values(x: Any) -> np.ndarray | None:
     """The values of an array of any framework; None where there are none yet (a traced tensor) or they are on a GPU."""
     try:
@@ -185,53 +168,6 @@ def check_mask(mask: Any, *shape: int, name: str = "mask") -> None:
         raise ValueError(f"{name} has shape {given}: expected one that broadcasts to {tuple(shape)}")
 
 
-def check_query_key_value(query: Any, key: Any, value: Any, axes: int | None = None) -> None:
-    """Raise unless query, key and value fit together: equal leading axes, the features of query in key, a value for each key.
-
-    Args:
-        query: (..., length_q, features).
-        key: (..., length_k, features).
-        value: (..., length_k, any).
-        axes: how many axes each must have; None for two or more.
-
-    Raises:
-        TypeError: if one is no array of floating-point numbers.
-        ValueError: if the shapes do not fit; a framework's unknown sizes (None) fit all.
-    """
-    check_array(query=query, key=key, value=value)
-    for name, array in (("query", query), ("key", key), ("value", value)):
-        if "float" not in str(array.dtype):
-            raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
-    q, k, v = (tuple(array.shape) for array in (query, key, value))
-    if len(q) < 2 or (axes and len(q) != axes):
-        raise ValueError(f"query has shape {q}: expected {axes or 'at least 2'} axes")
-
-    def differ(a: tuple, b: tuple) -> bool:
-        return len(a) != len(b) or any(None not in (m, n) and m != n for m, n in zip(a, b))
-
-    if len(k) != len(q) or differ(k[:-2] + k[-1:], q[:-2] + q[-1:]):
-        raise ValueError(f"key has shape {k}: expected that of query, {q}, but for the length")
-    if len(v) != len(k) or differ(v[:-1], k[:-1]):
-        raise ValueError(f"value has shape {v}: expected that of key, {k}, but for the features")
-
-
-def check_multi_head(query: Any, key: Any, value: Any, mask: Any, d_model: int, num_heads: int) -> None:
-    """Raise unless query, key and value are (batch, length, d_model) and fit together, and mask fits (batch, num_heads, length_q, length_k).
-
-    Raises:
-        TypeError: if an array does not hold floating-point numbers, or the mask booleans.
-        ValueError: if a shape does not fit, or a Keras tensor carries an implicit mask.
-    """
-    check_query_key_value(query, key, value, axes=3)
-    check_features(d_model, query=query, value=value)
-    check_mask(mask, query.shape[0], num_heads, query.shape[1], key.shape[1])
-    for name, array in (("query", query), ("key", key), ("value", value)):
-        if getattr(array, "_keras_mask", None) is not None:
-            raise ValueError(
-                f"{name} carries an implicit Keras mask, as from mask_zero=True: expected none; give the call a mask instead"
-            )
-
-
 def check_vectors(d_model: int, **arrays: Any) -> None:
     """Raise unless every array, of any framework, is (batch, length, d_model), all with the same batch; lengths may differ.
 
@@ -255,22 +191,6 @@ def check_vectors(d_model: int, **arrays: Any) -> None:
             raise ValueError(
                 f"{name} carries an implicit Keras mask, as from mask_zero=True: expected none; give the call a mask instead"
             )
-
-
-def check_token_batch(tokens: Any, pad_id: int = 0) -> None:
-    """Raise unless tokens, of any framework, are whole numbers of shape (batch, length), and pad_id is a whole number.
-
-    Raises:
-        TypeError: if tokens is no array of whole numbers, or pad_id no whole number.
-        ValueError: if tokens do not have two axes.
-    """
-    if isinstance(pad_id, bool) or not isinstance(pad_id, numbers.Integral):
-        raise TypeError(f"pad_id={pad_id!r}: expected a whole number, got {type(pad_id).__name__}")
-    check_array(tokens=tokens)
-    if "int" not in str(tokens.dtype):
-        raise TypeError(f"tokens have dtype {tokens.dtype}: expected whole numbers")
-    if len(tokens.shape) != 2:
-        raise ValueError(f"tokens have shape {tuple(tokens.shape)}: expected (batch, length)")
 
 
 def check_text(**texts: Any) -> None:
@@ -505,21 +425,6 @@ def check_decoding(model: Any, source: Any, max_length: int, start_id: int, end_
             raise ValueError(f"{name}={token} is the id of padding: expected another")
         if not 0 <= token < getattr(model, "target_vocab_size", max(token, 0) + 1):
             raise ValueError(f"{name}={token}: expected an id inside the vocabulary of {model.target_vocab_size}")
-
-
-def check_inputs(inputs: tuple) -> None:
-    """Raise unless there is at least one input, and each is an array of floating-point numbers, of any framework.
-
-    Raises:
-        TypeError: if one is no array, or holds whole numbers or booleans, which have no gradient.
-        ValueError: if there is none.
-    """
-    if not inputs:
-        raise ValueError("inputs is empty: expected at least one array to differentiate with respect to")
-    for i, array in enumerate(inputs):
-        check_array(**{f"inputs[{i}]": array})
-        if "float" not in str(array.dtype):
-            raise TypeError(f"inputs[{i}] has dtype {array.dtype}: expected floating-point numbers")
 
 
 def check_objective(result: Any, is_tensor: bool) -> None:

@@ -39,7 +39,6 @@ from shared import checks
         (lambda: checks.check_mask(np.ones((2, 2)), 2, 2), TypeError, "mask has dtype float64: expected booleans"),
         (lambda: checks.check_mask(np.ones((3, 2), bool), 2, 2), ValueError, r"mask has shape \(3, 2\)"),
         (lambda: checks.check_mask(np.ones((1, 2, 2), bool), 2, 2), ValueError, r"mask has shape \(1, 2, 2\)"),
-        (lambda: checks.check_token_batch(np.zeros(3, int)), ValueError, r"tokens have shape \(3,\)"),
         (lambda: checks.check_range(codons=(5, 3)), ValueError, r"codons=\(5, 3\): expected \(shortest, longest\)"),
         (lambda: checks.check_range(codons=(0, 3)), ValueError, "codons=0: expected at least 1"),
         (lambda: checks.check_range(codons=(1, 2, 3)), TypeError, r"codons=\(1, 2, 3\): expected a whole number"),
