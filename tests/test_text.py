@@ -146,6 +146,7 @@ class Reader:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(source)
     monkeypatch.syspath_prepend(folder.parent)
+    monkeypatch.setattr(text, "KEPT", tmp_path / "kept")
     text._of_package.cache_clear()
     yield folder
     text._of_package.cache_clear()
@@ -167,6 +168,34 @@ def test_paragraphs_of_a_package(package):
     ]
     assert {each.package for each in found} == {"prosaic"} and "prosaic" not in sys.modules
     assert text.docstrings(["prosaic", "prosaic"]) == found
+
+
+def test_paragraphs_are_kept_until_a_file_changes(package, monkeypatch):
+    parsed = []
+    parse = text._parse
+    monkeypatch.setattr(text, "_parse", lambda *given: parsed.append(given) or parse(*given))
+
+    def read() -> list:
+        text._of_package.cache_clear()
+        return text.docstrings(("prosaic",))
+
+    first = read()
+    assert read() == first and len(parsed) == 1
+    (kept,) = text.KEPT.iterdir()
+    for damaged in ("", "[]", '{"a": 1}', kept.read_text()[:-9]):
+        kept.write_text(damaged)
+        assert read() == first
+    assert len(parsed) == 5
+
+    (package / "a.py").write_text('"""Another sentence is found in this module of the package."""')
+    assert read() != first and len(parsed) == 6
+    assert len(list(text.KEPT.iterdir())) == 1, "what is out of date is removed, and nothing half written stays"
+
+
+def test_where_nothing_can_be_kept_the_package_is_parsed(package, monkeypatch, tmp_path):
+    (tmp_path / "a_file").touch()
+    monkeypatch.setattr(text, "KEPT", tmp_path / "a_file" / "kept")
+    assert len(text.docstrings(("prosaic",))) == 7
 
 
 def test_what_differs_from_the_record_is_said_in_a_line(package, monkeypatch):

@@ -329,7 +329,7 @@ def bench(environment: Environment, arguments: argparse.Namespace) -> None:
 
 def clean(environment: Environment, arguments: argparse.Namespace) -> None:
     """remove everything that can be made again"""
-    names = (".venv", ".pytest_cache", ".ruff_cache", ".hypothesis")
+    names = (".venv", ".pytest_cache", ".ruff_cache", ".hypothesis", ".paragraphs")
     found = [ROOT / name for name in names] + list(ROOT.glob("*.egg-info"))
     found += [
         path for folder in ("notebooks", "shared", "tests", "tools") for path in (ROOT / folder).rglob("*")

@@ -3,8 +3,9 @@
     paragraphs = docstrings(("numpy", "scipy"))     # or docstrings(file="my.txt")
     print(about(("numpy", "scipy")))                # how many, and whether they are those that the course was written with
 
-The `.py` files are read and parsed, never imported or run. Nothing is downloaded, and nothing of the text is stored: it is on
-the disk of everyone who has installed the course.
+The `.py` files are read and parsed, never imported or run. Nothing is downloaded, and the course ships nothing of the text: it is
+on the disk of everyone who has installed the course. What was found is kept in the folder `.paragraphs`, which git ignores, until
+a file of the package changes.
 """
 
 import ast
@@ -12,7 +13,10 @@ import functools
 import hashlib
 import importlib.metadata
 import inspect
+import json
+import os
 import re
+import sys
 import warnings
 from collections.abc import Iterable
 from importlib.machinery import PathFinder
@@ -63,6 +67,7 @@ INSTALLED_AS = {"sklearn": "scikit-learn"}
 # Tests say little in prose; the rest is generated when a package is built, or differs between builds, systems and Pythons.
 SKIPPED_FOLDERS = {"test", "tests", "testing", "_api", "include", "distutils"}
 SKIPPED_FILES = {"version.py", "_version.py", "__config__.py", "_distributor_init.py", "setup.py", "conftest.py"}
+KEPT = Path(__file__).resolve().parents[2] / ".paragraphs"
 PARAGRAPHS_A_PART = 50  # of a reader's own file, which has no modules
 
 _ROLE = re.compile(r":[a-z:]+:`[~!]?([^`<>]*)`")  # :func:`~scipy.linalg.solve` is written scipy.linalg.solve
@@ -114,8 +119,47 @@ def _of_package(package: str) -> tuple[Paragraph, ...]:
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(f"packages: {package!r} is not installed here; expected some of {', '.join(PACKAGES)}")
     folder = Path(next(iter(spec.submodule_search_locations)))
+    paths = sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).parts)
+    kept = KEPT / f"{package}-{_fingerprint(paths)}.json"
+    found = _read_kept(kept)
+    if found is None:
+        found = _parse(package, folder, paths)
+        _keep(found, kept, package)
+    return tuple(Paragraph(text, package, module) for text, module in found.items())
+
+
+def _fingerprint(paths: list[Path]) -> str:
+    """What changes when one of these files, Python or this module does."""
+    seen = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in [*paths, Path(__file__)]]
+    return hashlib.sha256(repr((sys.version, seen)).encode()).hexdigest()[:16]
+
+
+def _read_kept(kept: Path) -> dict[str, str] | None:
+    """Text -> module as `_keep` wrote them; None if there is no such file, or it is damaged."""
+    try:
+        found = json.loads(kept.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(found, dict) and all(isinstance(module, str) for module in found.values())
+    return found if whole else None
+
+
+def _keep(found: dict[str, str], kept: Path, package: str) -> None:
+    aside = kept.with_name(f"{kept.name}.{os.getpid()}")
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        for old in kept.parent.glob(f"{package}-*.json"):
+            old.unlink(missing_ok=True)
+        aside.write_text(json.dumps(found), "utf-8")
+        aside.replace(kept)
+    except OSError:  # a read-only copy of the course parses each time
+        pass
+
+
+def _parse(package: str, folder: Path, paths: list[Path]) -> dict[str, str]:
+    """Text -> module, each text once."""
     found = {}
-    for path in sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).parts):
+    for path in paths:
         *folders, name = path.relative_to(folder).parts
         if name in SKIPPED_FILES or not SKIPPED_FOLDERS.isdisjoint(folders):
             continue
@@ -126,7 +170,7 @@ def _of_package(package: str) -> tuple[Paragraph, ...]:
         for docstring in _docstrings_of(source):
             for text in _prose(docstring):
                 found.setdefault(text, module)
-    return tuple(Paragraph(text, package, module) for text, module in found.items())
+    return found
 
 
 def _of_file(file: str | Path) -> list[Paragraph]:
@@ -150,7 +194,7 @@ def docstrings(packages: Iterable[str] = PACKAGES, file: str | Path | None = Non
     """Paragraphs of plain English sentences from the docstrings of installed packages.
 
     Each paragraph comes once, on one line, with its package and module, in an order that depends on nothing but the
-    packages' files. The first call reads and parses them: a second or two for a small package, most of a minute for all.
+    packages' files. The very first call parses them: a second or two for a small package, most of a minute for all.
 
     Args:
         packages: names to import packages by, such as ("numpy", "scipy").
