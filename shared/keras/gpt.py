@@ -316,7 +316,9 @@ def token_probabilities(
     # 4 keep the fewest that add up to top_p
     if top_p is not None and top_p < 1:
         falling = ops.flip(ops.sort(chances, axis=-1), axis=-1)
-        before = ops.cumsum(falling, axis=-1) - falling
+        sums = ops.cumsum(falling[..., :-1], axis=-1)
+        zero = ops.zeros_like(falling[..., :1])
+        before = ops.concatenate([zero, sums], axis=-1)
         kept = ops.where(before < top_p, falling, math.inf)
         last = ops.min(kept, axis=-1, keepdims=True)
         chances = ops.where(chances >= last, chances, 0.0)

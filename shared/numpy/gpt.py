@@ -273,7 +273,9 @@ def token_probabilities(
     # 4 keep the fewest that add up to top_p
     if top_p is not None and top_p < 1:
         falling = -np.sort(-chances, axis=-1)
-        before = np.cumsum(falling, axis=-1) - falling
+        sums = np.cumsum(falling, axis=-1)
+        before = np.roll(sums, 1, axis=-1)
+        before[..., 0] = 0
         kept = np.where(before < top_p, falling, np.inf)
         last = kept.min(axis=-1, keepdims=True)
         chances = np.where(chances >= last, chances, 0)

@@ -246,7 +246,9 @@ def token_probabilities(
     # 4 keep the fewest that add up to top_p
     if top_p is not None and top_p < 1:
         falling = chances.sort(dim=-1, descending=True).values
-        before = falling.cumsum(dim=-1) - falling
+        sums = falling.cumsum(dim=-1)
+        before = sums.roll(1, dims=-1)
+        before[..., 0] = 0
         kept = falling.masked_fill(before >= top_p, math.inf)
         last = kept.amin(dim=-1, keepdim=True)
         chances = chances.masked_fill(chances < last, 0)
