@@ -41,7 +41,7 @@ ROOMS = {
         "text",
         "vocabularies",
     ),
-    "drawing": ("diagrams", "plots", "side_by_side"),
+    "drawing": ("diagrams", "explorer", "plots", "side_by_side"),
     "frameworks": ("checkpoints", "modes", "parity", "pretrained", "timing", "weights"),
 }
 

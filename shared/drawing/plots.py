@@ -7,7 +7,9 @@ import base64
 import html
 import io
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,6 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 
 from shared.checks import check_positive
+from shared.drawing import explorer
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 COLOURS = {"NumPy": "#0072b2", "PyTorch": "#d55e00", "Keras": "#009e73"}
@@ -220,6 +223,82 @@ def _describe_attention(
             told.append(f"{label} to {', '.join(keys) or 'nothing'}")
         sentences.append(f"Head {number}, each query and the keys it attends to most: {'; '.join(told)}.")
     return " ".join(sentences)
+
+
+def attention_explorer(weights: Any, tokens: Sequence[str], trained: bool = False) -> explorer.Explorer:
+    """Show the attention weights of one text in a notebook, to look into with the mouse or the keyboard.
+
+    You choose a layer, a head (or the average of a layer's heads) and a token, and see what the token reads. Where no
+    script runs, a figure of all heads and a table are shown. The page holds each weight in half percents, rounded down:
+    the whole percents that it shows are exact, and of two weights in the same half percent the earlier token comes first.
+
+    Args:
+        weights: (layers, heads, length, length), an array of any framework; each row sums to 1, or is all 0 where all is
+            masked.
+        tokens: length texts.
+        trained: whether a model was trained to these weights, which then differ a little from one processor to another:
+            the description leaves them out.
+
+    Returns:
+        What a notebook shows when it is a cell's last line. The same weights and tokens give the same page.
+
+    Raises:
+        TypeError: if weights are not real numbers, or a token is not text.
+        ValueError: if the shape of weights does not fit, a row is not one of attention weights, or there are more than
+            128 tokens, 64 layers or heads, or 2,000,000 weights.
+    """
+    weights = explorer.checked_weights(weights)
+    tokens = [explorer.visible(token) for token in explorer.checked_tokens(tokens, weights.shape[-1])]
+    picture = _attention_grid(weights, tokens, explorer.describe(weights, tokens, trained))
+    return explorer.Explorer(weights, tokens, picture)
+
+
+@_styled
+def _attention_grid(weights: np.ndarray, tokens: Sequence[str], alt: str) -> Picture:
+    """Draw the attention maps of all heads: a row for each layer, a column for each head."""
+    layers, heads, length, _ = weights.shape
+    side = min(2.3, 6.2 / heads)  # inches
+    pitch = length + max(1, round(0.08 * length))  # from one map to the next, in weights
+    whole = np.full((layers * pitch, heads * pitch), np.nan)
+    named = length <= 7 * side  # room for 7 tokens an inch
+    figure = Figure(figsize=(side * heads + 1.3, side * layers + (1.5 if named else 0.9)))
+    axes = figure.subplots()
+    for layer, head in np.ndindex(layers, heads):
+        top, left = layer * pitch, head * pitch
+        whole[top : top + length, left : left + length] = weights[layer, head]
+        frame = Rectangle((left - 0.5, top - 0.5), length, length, facecolor="none", edgecolor="#7d8590", linewidth=0.8)
+        axes.add_patch(frame)
+    sharp = "nearest" if length <= DPI * side else "auto"  # a pixel at least for each weight: a third of the bytes
+    image = axes.imshow(whole, cmap="Blues", vmin=0, vmax=1, interpolation=sharp)
+    axes.set(xlim=(-1, heads * pitch - (pitch - length)), ylim=(layers * pitch - (pitch - length), -1))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelsize=9)
+    middle = (length - 1) / 2
+    # The names of the heads above, those of the layers on the left; the tokens, if there is room, on the other sides.
+    above, beside = axes.secondary_xaxis("top"), axes.secondary_yaxis("right")
+    for axis in (above, beside):
+        axis.tick_params(length=0, labelsize=9)
+        axis.spines[:].set_visible(False)
+    above.set_xticks(pitch * np.arange(heads) + middle, [f"head {n}" if side > 0.7 else n for n in range(heads)])
+    axes.set_yticks(pitch * np.arange(layers) + middle, [f"layer {n}" for n in range(layers)])
+    if side <= 0.7:
+        above.set_xlabel("head", fontsize=10)
+    if named:
+        labels = [token if len(token) <= 15 else token[:14] + "…" for token in tokens]
+        rotation = 90 if max(map(len, tokens)) > 2 else 0
+        places = (np.arange(length) + pitch * np.arange(heads)[:, None]).ravel()
+        axes.set_xticks(places, heads * labels, rotation=rotation, parse_math=False)
+        places = (np.arange(length) + pitch * np.arange(layers)[:, None]).ravel()
+        beside.set_yticks(places, layers * labels, parse_math=False)
+    else:
+        axes.set_xticks([])
+        beside.set_yticks([])
+    axes.set_xlabel("key (token that is read)", fontsize=10)
+    beside.set_ylabel("query (token that reads)", fontsize=10)
+    figure.colorbar(image, ax=axes, label="weight", shrink=min(0.9, 3 / (side * layers)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # of a token in another script, or an emoji
+        return show(figure, alt)
 
 
 @_styled

@@ -9,21 +9,17 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
+
+from shared import plots
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ("00_start_here", *(f"06_attention/{name}" for name in ("numpy", "pytorch", "keras", "compare")))
 # Signs that JupyterLab wants something of the reader, or believes that a notebook was changed.
 ASKED = ".Toastify__toast, .jp-Dialog"
 CHANGED = ".jp-mod-dirty"
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +53,11 @@ def lab(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(lab) -> Page:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=QUIET)
-        page = chromium.new_page(viewport={"width": 1000, "height": 900})
-        page.goto(f"{lab}/?token=reader")  # what `make lab` opens
-        yield page
-        chromium.close()
+def page(lab, chromium) -> Page:
+    page = chromium.new_page(viewport={"width": 1000, "height": 900})
+    page.goto(f"{lab}/?token=reader")  # what `make lab` opens
+    yield page
+    page.close()
 
 
 def wait_for_kernel(page: Page) -> None:
@@ -124,3 +118,43 @@ def test_figures_are_described_to_a_screen_reader(page, lab):
     assert any(text.startswith("Multi-head attention: ") for text in heard)
     assert any(text.startswith("Attention map, self-attention, padding masked: ") for text in heard)
     assert "The steps of MultiHeadAttention in NumPy, PyTorch and Keras" in heard
+
+
+def test_the_attention_explorer_works_in_a_notebook_that_is_trusted_and_can_be_read_in_one_that_is_not(
+    page, lab, screenshots
+):
+    """A new notebook is not trusted: its stored page is shown without the script, until its cell is run."""
+    explorer = plots.attention_explorer([[[[1, 0, 0], [0.75, 0.25, 0], [0, 0.6, 0.4]]]], ["the", " cat", " sat"])
+    bundle = {"text/html": explorer._repr_html_(), "text/plain": repr(explorer)}
+    source = (
+        "from shared import plots\n"
+        'plots.attention_explorer([[[[1, 0, 0], [0.75, 0.25, 0], [0, 0.6, 0.4]]]], ["the", " cat", " sat"])'
+    )
+    output = nbformat.v4.new_output("execute_result", bundle, execution_count=1)
+    cell = nbformat.v4.new_code_cell(source, outputs=[output], execution_count=1)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), screenshots / "explorer.ipynb")
+
+    page.goto(f"{lab}/lab/tree/tests/browser/screenshots/explorer.ipynb?reset")
+    wait_for_kernel(page)
+    assert page.locator(".sentence").count() == 0
+    assert page.locator(".jp-OutputArea td").all_inner_texts() == ["", "·cat\n60\xa0%"]
+    assert page.locator(f'.jp-OutputArea img[alt="{explorer}"]').is_visible()
+    page.screenshot(path=screenshots / "explorer_lab_untrusted.png")
+
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Control+Enter")
+    sentence = page.locator(".sentence")
+    sentence.wait_for(timeout=60_000)
+    read = "In layer 0, head 0, “·sat” reads 60 % from “·cat” and 40 % from itself."
+    assert sentence.inner_text().replace("\xa0", " ") == read
+    page.locator(".tokens button").nth(2).click()
+    page.keyboard.press("ArrowLeft")  # JupyterLab's single keys are quiet while the explorer has the focus
+    assert sentence.inner_text().replace("\xa0", " ").endswith("“·cat” reads 75 % from “the” and 25 % from itself.")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("d")
+    page.keyboard.press("d")  # in a notebook, this deletes a cell
+    assert sentence.inner_text().replace("\xa0", " ").endswith("“the” reads 100 % from itself.")
+    page.screenshot(path=screenshots / "explorer_lab.png")
+    page.keyboard.press("Control+s")  # with another key beside them, JupyterLab's keys work as everywhere
+    page.wait_for_selector(CHANGED, state="detached", timeout=10_000)
