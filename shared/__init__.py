@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
     "data": (
+        "corpus",
         "digits",
         "dna",
         "genetic_code",
@@ -42,7 +43,7 @@ ROOMS = {
         "vocabularies",
     ),
     "drawing": ("diagrams", "explorer", "plots", "side_by_side"),
-    "frameworks": ("checkpoints", "modes", "parity", "pretrained", "timing", "weights"),
+    "frameworks": ("checkpoints", "history", "modes", "parity", "pretrained", "timing", "weights"),
 }
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.

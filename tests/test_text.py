@@ -241,7 +241,7 @@ def test_a_file_of_ones_own(tmp_path):
     file.write_bytes("\r\n\r\n".join(["\ufeffIt begins.", *blocks, blocks[3]]).encode())
     found = text.docstrings(file=file)
     assert [each.text for each in found[:2]] == ["It begins.", "Paragraph 0 has two lines."] and len(found) == 121
-    assert {each.module for each in found} == {"story.part0", "story.part1", "story.part2"}
+    assert [each.module for each in found[::10]] == [f"story.part{i}" for i in range(13)]
     assert text.docstrings(file=str(file)) == found and found[0].package == "story"
 
 

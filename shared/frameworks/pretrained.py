@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
+from tokenizers import Tokenizer
 
 from shared.checks import check_choice, check_entries
 from shared.frameworks.weights import load_arrays, match
+
+# The course's own model of real English, which chapter 15 trains; `make pretrain` writes another.
+SHIPPED = Path(__file__).resolve().parents[2] / "models" / "docstring_gpt"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -314,6 +318,46 @@ def read_bert(path: str | os.PathLike, pooler: bool = False) -> tuple[dict[str, 
     return bert_arguments(config), bert_weights(config, arrays, pooler)
 
 
+# The arguments of the course's GPTModel -> the settings of config.json.
+_GPT2_ARGUMENTS = {
+    "d_model": "n_embd",
+    "num_heads": "n_head",
+    "d_ff": "n_inner",
+    "vocab_size": "vocab_size",
+    "max_length": "n_positions",
+    "num_layers": "n_layer",
+    "eps": "layer_norm_epsilon",
+}
+
+
+def _gpt2_places(arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
+    """Hugging Face's name without the prefix "transformer." -> the course's, with query, key and value in one; and -> the shape."""
+    d_model, d_ff, vocab_size = arguments["d_model"], arguments["d_ff"], arguments["vocab_size"]
+    shapes = {"wte.weight": (vocab_size, d_model), "wpe.weight": (arguments["max_length"], d_model)}
+    shapes |= {"ln_f.weight": (d_model,), "ln_f.bias": (d_model,)}
+    names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
+    names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
+    for i in range(arguments["num_layers"]):
+        for theirs, ours in (("ln_1", "attention_residual.norm"), ("ln_2", "feed_forward_residual.norm")):
+            names |= {
+                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.gamma",
+                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.beta",
+            }
+            shapes |= {f"h.{i}.{theirs}.weight": (d_model,), f"h.{i}.{theirs}.bias": (d_model,)}
+        for theirs, ours, shape in (
+            ("attn.c_attn", "attention.query_key_value", (d_model, 3 * d_model)),
+            ("attn.c_proj", "attention.output", (d_model, d_model)),
+            ("mlp.c_fc", "feed_forward.expand", (d_model, d_ff)),
+            ("mlp.c_proj", "feed_forward.contract", (d_ff, d_model)),
+        ):
+            names |= {
+                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.kernel",
+                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.bias",
+            }
+            shapes |= {f"h.{i}.{theirs}.weight": shape, f"h.{i}.{theirs}.bias": shape[1:]}
+    return names, shapes
+
+
 def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Translate a GPT-2 of Hugging Face into the course's settings, names and layouts.
 
@@ -367,28 +411,7 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
             "n_inner": (d_ff, "h.0.mlp.c_fc.weight", 1),
         },
     )
-    shapes = {"wte.weight": (vocab_size, d_model), "wpe.weight": (max_length, d_model)}
-    shapes |= {"ln_f.weight": (d_model,), "ln_f.bias": (d_model,)}
-    names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
-    names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
-    for i in range(num_layers):
-        for theirs, ours in (("ln_1", "attention_residual.norm"), ("ln_2", "feed_forward_residual.norm")):
-            names |= {
-                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.gamma",
-                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.beta",
-            }
-            shapes |= {f"h.{i}.{theirs}.weight": (d_model,), f"h.{i}.{theirs}.bias": (d_model,)}
-        for theirs, ours, shape in (
-            ("attn.c_attn", "attention.query_key_value", (d_model, 3 * d_model)),
-            ("attn.c_proj", "attention.output", (d_model, d_model)),
-            ("mlp.c_fc", "feed_forward.expand", (d_model, d_ff)),
-            ("mlp.c_proj", "feed_forward.contract", (d_ff, d_model)),
-        ):
-            names |= {
-                f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.kernel",
-                f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.bias",
-            }
-            shapes |= {f"h.{i}.{theirs}.weight": shape, f"h.{i}.{theirs}.bias": shape[1:]}
+    names, shapes = _gpt2_places(arguments)
     match(shapes, arrays, "the weights")
     if head is not None and not np.array_equal(head, arrays["wte.weight"]):
         raise ValueError("lm_head.weight differs from wte.weight: expected the tied head of GPT-2")
@@ -419,13 +442,83 @@ def write_bert(path: str | os.PathLike, arguments: dict[str, Any], weights: dict
     config |= {_BERT_DEFAULTS[name][0]: arguments[name] for name in _BERT_DEFAULTS}
     names = _bert_names(arguments["num_layers"], pooler=False)
     check_entries(tuple(names.values()), weights=weights)
-    directory = Path(path)
-    directory.mkdir(parents=True, exist_ok=True)
     arrays = {theirs: weights[ours].T if ours.endswith("kernel") else weights[ours] for theirs, ours in names.items()}
     prefixed = {name if name.startswith("cls.") else f"bert.{name}": array for name, array in arrays.items()}
-    contents = safetensors.numpy.save(
-        {name: np.ascontiguousarray(array) for name, array in prefixed.items()}, metadata={"format": "pt"}
+    _write_model(path, config, prefixed)
+
+
+def write_gpt2(
+    path: str | os.PathLike, arguments: dict[str, Any], weights: dict[str, np.ndarray], tokenizer: Tokenizer
+) -> None:
+    """Write a GPT-2 directory, in float16 and with its tokenizer, that this course and Hugging Face's `AutoModelForCausalLM` read.
+
+    Args:
+        path: the directory; it is made if it does not exist.
+        arguments: of the `GPTModel`, as `gpt2_weights` gives them.
+        weights: of the model, by the course's names, as `shared.weights.get_weights` gives them.
+        tokenizer: from `shared.text.train_tokenizer` with kind "bpe".
+
+    Raises:
+        ValueError: if an argument is missing, a size of the tokenizer or the weights are not those of such a model, or
+            a weight is too large for float16.
+    """
+    check_entries(tuple(_GPT2_ARGUMENTS), arguments=arguments)
+    if tokenizer.get_vocab_size() != arguments["vocab_size"]:
+        raise ValueError(
+            f"tokenizer has {tokenizer.get_vocab_size()} tokens: expected vocab_size={arguments['vocab_size']}"
+        )
+    end_id = tokenizer.token_to_id("<end>")
+    config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new"}
+    config |= {theirs: arguments[ours] for ours, theirs in _GPT2_ARGUMENTS.items()}
+    config |= {"bos_token_id": end_id, "eos_token_id": end_id, "tie_word_embeddings": True, "dtype": "float16"}
+    names, _ = _gpt2_places(arguments)
+    arrays = {}
+    for theirs, ours in names.items():
+        wanted = [ours.replace("query_key_value", part) for part in ("query", "key", "value")]
+        wanted = wanted if "query_key_value" in ours else [ours]
+        check_entries(tuple(wanted), weights=weights)
+        whole = np.concatenate([np.asarray(weights[name]) for name in wanted], axis=-1)
+        if not np.abs(whole).max() <= np.finfo(np.float16).max:  # also if it is no number
+            raise ValueError(f"weights: {ours} has {np.abs(whole).max()}: expected what float16 can hold")
+        arrays[f"transformer.{theirs}"] = whole.astype(np.float16)
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<end>", "eos_token": "<end>"}
+    settings |= {"model_max_length": arguments["max_length"], "clean_up_tokenization_spaces": False}
+    files = {"tokenizer.json": tokenizer.to_str(pretty=True), "tokenizer_config.json": json.dumps(settings, indent=2)}
+    _write_model(path, config, arrays, files)
+
+
+def _write_model(
+    path: str | os.PathLike, config: dict[str, Any], arrays: dict[str, np.ndarray], files: dict[str, str] | None = None
+) -> None:
+    """Write a directory that `read_pretrained` reads, and files of text beside it; each file whole or not at all."""
+    directory = Path(path)
+    directory.mkdir(parents=True, exist_ok=True)
+    contents = {name: text.encode() for name, text in (files or {}).items()}
+    contents["config.json"] = json.dumps(config, indent=2).encode()
+    contents["model.safetensors"] = safetensors.numpy.save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata={"format": "pt"}
     )
-    for name, data in (("config.json", json.dumps(config, indent=2).encode()), ("model.safetensors", contents)):
-        (directory / f"{name}.part").write_bytes(data)
-        os.replace(directory / f"{name}.part", directory / name)
+    for name, data in contents.items():
+        write_whole(directory / name, data)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file: whole or not at all."""
+    aside = path.with_name(path.name + ".part")
+    aside.write_bytes(data)
+    os.replace(aside, path)
+
+
+def read_tokenizer(path: str | os.PathLike) -> Tokenizer:
+    """The tokenizer of a Hugging Face model directory, from its tokenizer.json.
+
+    Raises:
+        FileNotFoundError: if there is no such directory, or it has no tokenizer.json.
+        ValueError: if the file is truncated or foreign.
+    """
+    file = Path(path) / "tokenizer.json"
+    read_json(file)
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise ValueError(f"tokenizer.json is no tokenizer: {error}") from error

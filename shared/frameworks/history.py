@@ -1,0 +1,135 @@
+"""The history of a pretraining run: a JSON file beside the model that says what was measured when, and the card that is made of it."""
+
+import importlib.metadata
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from shared.data.text import INSTALLED_AS
+from shared.frameworks.pretrained import read_json, write_whole
+
+NAME = "history.json"
+
+
+class History:
+    """What a run is, and what was measured on its way; `add` writes it to the folder's history.json.
+
+    A folder that has the history of the same run goes on with it; for the history of another run, or a file that is no
+    history, a ValueError names what differs.
+    """
+
+    def __init__(self, folder: str | os.PathLike, run: dict[str, Any]):
+        self.path, self.run = Path(folder) / NAME, json.loads(json.dumps(run))
+        self.curve: list[dict[str, Any]] = []
+        self.result: dict[str, Any] = {}
+        if self.path.is_file():
+            found = read_history(folder)
+            for key in {**self.run, **found["run"]}:
+                if self.run.get(key) != found["run"].get(key):
+                    raise ValueError(
+                        f"{self.path.parent.name} has a run with {key}={found['run'].get(key)!r}: expected "
+                        f"{self.run.get(key)!r}, or an empty folder"
+                    )
+            self.curve, self.result = found["curve"], found["result"]
+
+    def go_on_from(self, steps: int) -> None:
+        """Forget what was measured after so many steps, because the run goes on from there."""
+        self.curve = [each for each in self.curve if each["steps"] <= steps]
+
+    def is_best(self, validation: float) -> bool:
+        """Whether no loss on validation so far is as low."""
+        return all(validation < each["validation"] for each in self.curve)
+
+    def add(self, **measured: Any) -> None:
+        """Note what was measured at one moment of the run."""
+        self.curve.append(measured)
+        self.write()
+
+    def write(self) -> None:
+        """Write the file: whole or not at all."""
+        content = {"run": self.run, "curve": self.curve, "result": self.result}
+        write_whole(self.path, json.dumps(content, indent=1).encode())
+
+
+def read_history(folder: str | os.PathLike) -> dict[str, Any]:
+    """run, curve and result of a folder's history.json.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        ValueError: if the file is truncated or foreign.
+    """
+    found = read_json(Path(folder) / NAME)
+    kinds = {"run": dict, "curve": list, "result": dict}
+    for key, kind in kinds.items():
+        if not isinstance(found.get(key), kind):
+            raise ValueError(f"{NAME} has no {key}: expected the history of a pretraining run")  # noqa: TRY004 - of a file
+    return found
+
+
+def recorded(folder: str | os.PathLike, key: str) -> Any:
+    """What the run of a folder says of itself; None where there is no history.
+
+    Raises:
+        ValueError: if history.json is truncated or foreign.
+    """
+    return read_history(folder)["run"].get(key) if (Path(folder) / NAME).is_file() else None
+
+
+def seconds_per_step(curve: list[dict[str, Any]]) -> float:
+    """The median over the stretches between two measurements, which a busy machine or a pause changes little."""
+    ends = [0, *(each["steps"] for each in curve)]
+    return median(each["seconds"] / (end - start) for start, end, each in zip(ends, ends[1:], curve))
+
+
+def _license(package: str) -> str:
+    found = importlib.metadata.metadata(INSTALLED_AS.get(package, package))
+    classifiers = [each.split(" :: ")[-1] for each in found.get_all("Classifier") or [] if "License" in each]
+    told = found.get("License-Expression") or "; ".join(classifiers) or (found.get("License") or "").strip()
+    return told.splitlines()[0] if told else "see the package"
+
+
+def model_card(history: History, packages: Iterable[str] = ()) -> str:
+    """What the model was trained on, for how long, and what it reached: the README.md of its folder."""
+    run, curve, result = history.run, history.curve, history.result
+    best = min(curve, key=lambda each: each["validation"])
+    per_step = seconds_per_step(curve)
+    where = f"{best['threads']} cores" if run["device"] == "cpu" else run["device"]
+    rows = [f"| {name} | {one['nats_per_token']:.3f} | {one['bits_per_byte']:.3f} |" for name, one in result.items()]
+    sources = [
+        f"| {package} | {importlib.metadata.version(INSTALLED_AS.get(package, package)).partition('+')[0]} | {_license(package)} |"
+        for package in packages
+    ]
+    came_from = [f"The text file {run['source']}, which is not in this folder."]
+    if sources:
+        told = "The prose of the docstrings of these packages, as they are installed; their text is not in this folder."
+        came_from = [told, "", "| package | version | license |", "|--|--|--|", *sources]
+    sizes = ", ".join(f"{key} {value}" for key, value in run["sizes"].items())
+    return f"""# A small language model of real English
+
+A GPT-2 of {run["weights"]:,} weights ({sizes}), float16, trained by `make pretrain` of *Transformers Three Ways*, chapter 15. \
+It continues English text in the style of the documentation of Python packages. It knows no facts.
+
+## Data
+
+{chr(10).join(came_from)}
+
+Split by module: {run["tokens"]["training"]:,} tokens for training, {run["tokens"]["validation"]:,} for validation, \
+{run["tokens"]["test"]:,} for test. Paragraphs of validation and test that share 8 words in a row with training are left out.
+
+## Training
+
+{run["num_steps"]:,} steps of {run["batch_size"]} windows in {run["precision"]} with dropout {run["dropout"]}, at {per_step:.2f} s \
+a step on {where}: {per_step * run["num_steps"] / 60:.0f} minutes. The weights are those of step {best["steps"]:,}, the lowest loss \
+on validation. What was measured on the way is in {NAME}.
+
+## Result
+
+Measured once, with the weights of this folder. No test text was used for training or for choosing anything.
+
+| text | nats per token | bits per byte |
+|--|--|--|
+{chr(10).join(rows)}
+"""

@@ -1,0 +1,81 @@
+"""The history of a pretraining run, its resumption, and the model's card."""
+
+import json
+
+import pytest
+
+from shared.frameworks.history import History, model_card, read_history, seconds_per_step
+
+RUN = {"num_steps": 30, "sizes": {"d_model": 8}, "source": ("numpy",)}
+
+
+def told(steps: int, validation: float) -> dict:
+    return {"steps": steps, "training": 1.0, "validation": validation, "seconds": 5.0, "threads": 2, "samples": []}
+
+
+def test_a_run_goes_on_with_its_own_history(tmp_path):
+    first = History(tmp_path, RUN)
+    assert first.curve == [] and first.is_best(9.0)
+    for steps, loss in ((10, 3.0), (20, 2.0), (30, 2.5)):
+        first.add(**told(steps, loss))
+    assert not first.is_best(2.0) and first.is_best(1.9)
+    again = History(tmp_path, RUN)
+    assert again.curve == first.curve == read_history(tmp_path)["curve"]
+    again.go_on_from(20)
+    assert [each["steps"] for each in again.curve] == [10, 20]
+    assert len(read_history(tmp_path)["curve"]) == 3, "the file changes with the next measurement"
+
+
+def test_another_run_in_the_same_folder_is_refused(tmp_path):
+    History(tmp_path, RUN).write()
+    with pytest.raises(ValueError, match=r"has a run with num_steps=30: expected 40, or an empty folder"):
+        History(tmp_path, RUN | {"num_steps": 40})
+    with pytest.raises(ValueError, match=r"has a run with extra=None: expected 1"):
+        History(tmp_path, RUN | {"extra": 1})
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "no JSON"),
+        ("[]", "holds a list"),
+        ("{}", "has no run"),
+        ('{"run": {}, "curve": 3}', "has no curve"),
+        ('{"run"', "JSON"),
+    ],
+)
+def test_a_damaged_history_is_an_error(tmp_path, content, message):
+    (tmp_path / "history.json").write_text(content)
+    with pytest.raises(ValueError, match=f"history.json.*{message}"):
+        read_history(tmp_path)
+    with pytest.raises(FileNotFoundError, match="has no history.json"):
+        read_history(tmp_path / "nothing")
+
+
+def test_the_time_of_a_step_is_a_median():
+    curve = [told(10, 1), told(20, 1), told(30, 1) | {"seconds": 500.0}]
+    assert seconds_per_step(curve) == 0.5
+
+
+def test_the_card_says_what_was_measured(tmp_path):
+    run = {
+        "sizes": {"d_model": 8}, "weights": 12345, "num_steps": 1200, "batch_size": 32, "precision": "bfloat16",
+        "dropout": 0.1, "device": "cpu", "source": ["numpy", "sklearn"],
+        "tokens": {"training": 1000000, "validation": 2000, "test": 3000},
+    }  # fmt: skip
+    history = History(tmp_path, run)
+    history.add(**told(600, 3.5) | {"seconds": 300.0})
+    history.add(**told(1200, 3.6) | {"seconds": 300.0})
+    for part, nats in (("validation", 3.5), ("test", 3.456)):
+        history.result[part] = {"nats_per_token": nats, "bits_per_byte": nats / 2}
+    card = model_card(history, ["numpy", "sklearn"])
+    for expected in (
+        "12,345 weights (d_model 8)", "1,200 steps of 32 windows in bfloat16 with dropout 0.1", "0.50 s a step on 2 cores: 10 minutes",
+        "step 600, the lowest", "| test | 3.456 | 1.728 |", "| validation | 3.500 | 1.750 |", "1,000,000 tokens for training",
+    ):  # fmt: skip
+        assert expected in card
+    assert "| numpy | 2." in card and "| sklearn | 1." in card and "BSD" in card
+    own = History(tmp_path / "own", run | {"source": "my.txt"})
+    own.curve, own.result = history.curve, history.result
+    assert "The text file my.txt" in model_card(own) and "| package |" not in model_card(own)
+    assert json.loads((tmp_path / "history.json").read_text())["run"] == run
