@@ -248,3 +248,16 @@ def test_stored_pages_of_trained_weights_are_compared_without_the_weights():
     pages = [page_of(some_weights(seed=seed), TOKENS, trained=True) for seed in (1, 2)]
     assert pages[0] != pages[1] and compared(pages[0]) == compared(pages[1])
     assert compared(page_of(some_weights(seed=1), TOKENS[::-1], trained=True)) != compared(pages[0])
+
+
+def test_it_opens_where_it_is_told_to():
+    weights = np.tile(np.eye(4), (2, 3, 1, 1))
+    data = data_of(page_of(weights, list("abcd")))
+    assert (data["layer"], data["head"], data["token"]) == (0, 0, 3)
+    data = data_of(plots.attention_explorer(weights, list("abcd"), layer=1, head=2, token=0)._repr_html_())
+    assert (data["layer"], data["head"], data["token"]) == (1, 2, 0)
+    for wrong in ({"layer": 2}, {"head": -1}, {"token": 4}):
+        with pytest.raises(
+            ValueError, match=rf"{next(iter(wrong))}={next(iter(wrong.values()))}: expected one of 0, 1"
+        ):
+            plots.attention_explorer(weights, list("abcd"), **wrong)

@@ -495,3 +495,13 @@ def test_a_loss_curve_has_no_half_steps(monkeypatch):
     monkeypatch.setattr(plots, "show", lambda figure, alt: figures.append(figure))
     plots.loss_curves({"NumPy": [3.0, 2.0, 1.0]}, {}, alt="A loss that falls.")
     assert all(tick == int(tick) for tick in figures[0].axes[0].get_xticks())
+
+
+def test_curves_of_trained_models_are_drawn_alike(figures):
+    figure = plots.line_panels([0, 1], {"left": {"a": [1.0, 2.0], "b": [2.0, 1.0]}}, "x", "y", trained=True)
+    assert {(line.get_linewidth(), line.get_linestyle()) for line in figure.axes[0].lines} == {(2, "-")}
+
+
+def test_numbers_of_trained_models_are_not_told():
+    picture = plots.line_panels([0, 1], {"left": {"a": [1.0, 2.0]}}, "x", "y", trained=True)
+    assert picture.alt == "Curves of y against x. left: a."

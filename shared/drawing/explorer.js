@@ -6,6 +6,7 @@
 // data.layers    how many there are;            data.heads: their names, the last one may be the average
 // data.causal    whether no token reads a later one: then only the lower triangle of each map is in the data
 // data.levels    the weights, layer by layer, head by head, row by row: a byte each, in half percents, as base64
+// data.layer, data.head, data.token: where it opens
 // data.colors    a color for each level, six hexadecimal digits
 function attentionExplorer(data) {
   "use strict";
@@ -171,7 +172,7 @@ function attentionExplorer(data) {
       if (!withAnotherKey(event)) event.stopPropagation();
     });
     const find = (selector) => page.querySelector(selector);
-    const chosen = { layer: 0, head: 0, token: length - 1 };
+    const chosen = { layer: data.layer, head: data.head, token: data.token };
 
     const layerSelect = find(".layer");
     const headSelect = find(".head");
@@ -242,7 +243,7 @@ function attentionExplorer(data) {
     tokenButtons.forEach((button, number) => button.addEventListener("mouseenter", () => show(number)));
     find(".tokens").addEventListener("mouseleave", () => show(chosen.token));
     chooseToken(chosen.token);
-    chooseMap(0);
+    chooseMap(chosen.layer * heads + chosen.head);
   }
 
   for (const root of document.querySelectorAll(`[data-explorer="${data.explorer}"]`)) {

@@ -147,8 +147,9 @@ class Explorer:
         picture: the maps of all heads, which are shown where no script runs.
     """
 
-    def __init__(self, weights: np.ndarray, tokens: Sequence[str], picture: Any):
+    def __init__(self, weights: np.ndarray, tokens: Sequence[str], picture: Any, start: tuple[int, int, int]):
         self.description, self.picture = picture.alt, picture
+        self._start = start
         self._tokens = tokens
         self._weights = weights
 
@@ -179,6 +180,7 @@ class Explorer:
             "layers": layers,
             "heads": [*map(str, range(heads)), *(["average"] if heads > 1 else [])],
             "causal": causal,
+            **dict(zip(("layer", "head", "token"), self._start)),
             "levels": base64.b64encode(kept.tobytes()).decode(),
         }
         digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]

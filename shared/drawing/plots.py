@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 
-from shared.checks import check_positive
+from shared.checks import check_choice, check_positive
 from shared.drawing import explorer
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
@@ -225,7 +225,14 @@ def _describe_attention(
     return " ".join(sentences)
 
 
-def attention_explorer(weights: Any, tokens: Sequence[str], trained: bool = False) -> explorer.Explorer:
+def attention_explorer(
+    weights: Any,
+    tokens: Sequence[str],
+    trained: bool = False,
+    layer: int = 0,
+    head: int = 0,
+    token: int | None = None,
+) -> explorer.Explorer:
     """Show the attention weights of one text in a notebook, to look into with the mouse or the keyboard.
 
     You choose a layer, a head (or the average of a layer's heads) and a token, and see what the token reads. Where no
@@ -238,19 +245,25 @@ def attention_explorer(weights: Any, tokens: Sequence[str], trained: bool = Fals
         tokens: length texts.
         trained: whether a model was trained to these weights, which then differ a little from one processor to another:
             the description leaves them out.
+        layer, head, token: where it opens; None is the last token.
 
     Returns:
         What a notebook shows when it is a cell's last line. The same weights and tokens give the same page.
 
     Raises:
         TypeError: if weights are not real numbers, or a token is not text.
-        ValueError: if the shape of weights does not fit, a row is not one of attention weights, or there are more than
-            128 tokens, 64 layers or heads, or 2,000,000 weights.
+        ValueError: if the shape of weights does not fit, a row is not one of attention weights, layer, head or token is
+            none of them, or there are more than 128 tokens, 64 layers or heads, or 2,000,000 weights.
     """
     weights = explorer.checked_weights(weights)
     tokens = [explorer.visible(token) for token in explorer.checked_tokens(tokens, weights.shape[-1])]
+    layers, heads, length, _ = weights.shape
+    token = length - 1 if token is None else token
+    check_choice(range(layers), layer=layer)
+    check_choice(range(heads), head=head)
+    check_choice(range(length), token=token)
     picture = _attention_grid(weights, tokens, explorer.describe(weights, tokens, trained))
-    return explorer.Explorer(weights, tokens, picture)
+    return explorer.Explorer(weights, tokens, picture, (layer, head, token))
 
 
 @_styled
@@ -932,6 +945,7 @@ def line_panels(
     y_label: str | Mapping[str, str],
     log: bool = False,
     same_scale: bool = True,
+    trained: bool = False,
 ) -> Picture:
     """Draw curves in panels side by side, the same names and colors in each, with one legend.
 
@@ -941,6 +955,7 @@ def line_panels(
         x_label, y_label: what is on the axes; title: y_label for panels that differ.
         log: whether the vertical axis is logarithmic.
         same_scale: whether the panels share their vertical axis.
+        trained: whether the numbers are of trained models; they are then drawn with equal lines, and not told.
 
     Returns:
         The picture; its description tells where each curve begins and ends, and its extremes if they are elsewhere.
@@ -954,7 +969,8 @@ def line_panels(
         zip(figure.subplots(1, len(panels), sharey=same_scale, squeeze=False).flat, panels.items())
     ):
         x = _numbers("x", places[title], 1)
-        styles = itertools.cycle([(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
+        # Curves that may lie on one another differ in width.
+        styles = itertools.cycle([(2, "-")] if trained else [(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
         for (name, given), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), styles):
             given = _numbers(f"panels[{title!r}][{name!r}]", given, 1)
             if len(given) != len(x):
@@ -968,7 +984,8 @@ def line_panels(
                 )
                 if at not in (0, len(x) - 1) and value not in (given[0], given[-1])
             ]
-            told.append(", ".join([f"{title}, {name}: from {given[0]:.2g} to {given[-1]:.2g}", *extremes]))
+            ends = f"{title}, {name}: from {given[0]:.2g} to {given[-1]:.2g}"
+            told.append(f"{title}: {name}" if trained else ", ".join([ends, *extremes]))
         axes.set(xlabel=x_label, title=title, yscale="log" if log else "linear")
         axes.grid(alpha=0.25)
         if not number or not same_scale:
