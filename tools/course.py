@@ -313,6 +313,13 @@ def run(environment: Environment, arguments: argparse.Namespace) -> None:
     environment.run(environment.python, "tools/notebooks.py", "run", *fresh, *arguments.notebooks)
 
 
+def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
+    """train a language model on the text of the installed packages or on your own, and go on with a run that was stopped"""
+    environment.set_up()
+    options = [f"--{name}={value}" for name in ("folder", "steps", "file") if (value := getattr(arguments, name))]
+    environment.run(environment.python, "-c", "from shared.pytorch.real_text import main; main()", *options)
+
+
 def lint(environment: Environment, arguments: argparse.Namespace) -> None:
     """check code and notebooks with ruff"""
     environment.set_up()
@@ -348,7 +355,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--here", action="store_true", help="use the environment that runs this file, such as conda's")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    functions = (lab, test, test_backends, test_orders, browser, platforms, pins, export, run, lint, bench, clean)
+    functions = (
+        lab,
+        test,
+        test_backends,
+        test_orders,
+        browser,
+        platforms,
+        pins,
+        export,
+        run,
+        pretrain,
+        lint,
+        bench,
+        clean,
+    )
     parts = {
         function: commands.add_parser(function.__name__.replace("_", "-"), help=function.__doc__, description=function.__doc__)
         for function in functions
@@ -358,6 +379,9 @@ def main() -> None:
     parts[test].add_argument("--chapter", help="two digits, such as 06")
     parts[run].add_argument("notebooks", nargs="*", help="paths; all notebooks when none is given")
     parts[run].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
+    parts[pretrain].add_argument("--folder", help="where the model is written; models/my_gpt if not given")
+    parts[pretrain].add_argument("--steps", type=int, help="how many; 4000 if not given")
+    parts[pretrain].add_argument("--file", help="a text of your own in UTF-8, with empty lines between its paragraphs")
     arguments = parser.parse_args()
     chosen = {function.__name__.replace("_", "-"): function for function in functions}[arguments.command]
     chosen(Environment(arguments.here), arguments)

@@ -199,6 +199,7 @@ COURSE = {
     "seq2seq": ("output", "12 translation\nDNA to protein", ["decoder"]),
     "bert": ("output", "13 BERT\nfills gaps", ["encoder", "training"]),
     "gpt": ("output", "14 GPT\nwrites", ["decoder"]),
+    "real_text": ("output", "15 real text\nwrites English", ["bert", "gpt"]),
 }
 
 

@@ -65,6 +65,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
             ],
             "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
             "bert": ["BERTModel.encode_backward"],
+            "real_text": ["ngram_probabilities", "LoRA"],  # the baseline; Keras' layers have LoRA
         },
     },
     "pytorch": {
@@ -75,6 +76,17 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
             "gpt": ["KVCache(device)", "LayerCache(device)"],  # where their tensors are
             "training": ["Adam(model)", "Adam.step"],
+            "real_text": [
+                *(
+                    "bfloat16_is_faster",
+                    "write_sample",
+                    "Recorder",
+                    "describe",
+                    "pretrain",
+                    "main",
+                ),  # one track trains the shipped model
+                *("LoRA", "add_lora"),
+            ],
         },
     },
     "keras": {
@@ -94,6 +106,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 "Adam.update_step",
                 "Adam.steps",
             ],  # `compile` hands Adam the weights, `fit` calls it
+            "real_text": ["add_lora"],  # NumPy's notebook trains no adapter
         },
     },
 }
@@ -268,7 +281,7 @@ def _opened(track: str, chapter: str, words: list[str], code: str) -> list[tuple
     return inner
 
 
-def steps(chapter: str, name: str) -> HTML:
+def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> HTML:
     """Show the steps of a function, of the call of a class, or of a Class.method: a row for each step, a column for each track.
 
     A cell spans the steps that one call does.
@@ -276,15 +289,19 @@ def steps(chapter: str, name: str) -> HTML:
     Args:
         chapter: the module's name, such as "attention".
         name: a public name that the three tracks share.
+        elsewhere: track -> the code to show for one that has no such name, because its library does all steps.
 
     Raises:
         ValueError: if a track has no such name, or the steps are not the same in the three tracks.
     """
-    columns = {track: read_steps(track, chapter, name) for track in TRACKS}
+    elsewhere = elsewhere or {}
+    columns = {track: read_steps(track, chapter, name) for track in TRACKS if track not in elsewhere}
     words = {track: [word for group, _ in found for word in group] for track, found in columns.items()}
-    for track in TRACKS:
-        if words[track] != words["numpy"]:
-            raise ValueError(f"{name} has the steps {words[track]} in {track}, and {words['numpy']} in numpy")
+    first = next(iter(words))
+    for track, told in words.items():
+        if told != words[first]:
+            raise ValueError(f"{name} has the steps {told} in {track}, and {words[first]} in {first}")
+    columns |= {track: [(words[first], code)] for track, code in elsewhere.items()}
     border = "border:1px solid #9aa1a9;padding:6px 8px;text-align:left;vertical-align:top"
     # No ground and no ink of its own, so that it takes those of the page; and JupyterLab's stripes would cut tall cells.
     ground = "background-color:transparent"
@@ -294,7 +311,7 @@ def steps(chapter: str, name: str) -> HTML:
         f'<th scope="col" style="{border};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
     )
     rows = []
-    for number, word in enumerate(words["numpy"]):
+    for number, word in enumerate(words[first]):
         cells = [f'<th scope="row" style="{border};font-weight:400"><b>{number + 1}</b> {html.escape(word)}</th>']
         for track in TRACKS:
             start = 0

@@ -32,6 +32,7 @@ MODULES = {
     "12": "seq2seq",
     "13": "bert",
     "14": "gpt",
+    "15": "real_text",
 }
 DONE = Path(__file__).resolve().parents[2] / ".progress.json"
 
