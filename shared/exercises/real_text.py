@@ -60,6 +60,15 @@ def _mean_weight(weights, wanted):
     return (weights * wanted).sum(axis=-1)[:, has].mean(axis=-1)
 
 
+def _shifted_left(weights, tokens):
+    """The mask of earlier copies, one column to the left, averaged over the same rows as the right one."""
+    tokens = np.asarray(tokens)
+    same = (tokens[:, None] == tokens) & np.tri(len(tokens), k=-1, dtype=bool)
+    left = np.zeros_like(same)
+    left[:, :-1] = same[:, 1:]
+    return (weights * left).sum(axis=-1)[:, same.any(axis=-1)].mean(axis=-1)
+
+
 def _without_neighbors(weights, tokens):
     """As if a token right before an equal one were no earlier copy."""
     wanted = _behind(tokens) & np.tri(len(tokens), k=-1, dtype=bool)
@@ -181,6 +190,9 @@ EXERCISES = {
             "You add up over the contexts; add up what followed each context, along its row.": (
                 lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum(axis=0) + strength)
             ),
+            "You add up all counts; each context has a sum of its own.": (
+                lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum() + strength)
+            ),
             "The shorter context is missing above the line: add strength times its chances to the counts.": (
                 lambda counts, shorter, strength: counts / (counts.sum(axis=-1, keepdims=True) + strength)
             ),
@@ -245,6 +257,7 @@ EXERCISES = {
             "That is the position before the copy; look at the one behind it.": _before_the_copy,
             "Take the mean over the positions whose token came before; the others have nothing to find.": _over_all,
             "That is the weight on the previous position, whatever its token is.": _previous,
+            "Shifted the wrong way: the position behind a copy is one column further to the right.": _shifted_left,
             "A copy may be the position just before; you leave out the neighbors.": _without_neighbors,
         },
         hints=[

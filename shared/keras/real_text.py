@@ -21,7 +21,7 @@ from .training import evaluate
 # %% ../../notebooks/15_real_text/keras.ipynb #build-nats-code
 @checked
 def nats_per_token(
-    model: keras.Model, tokens: Integer[ndarray, "length"], batch_size: int = 32
+    model: keras.Model, tokens: Integer[ndarray, "length"], batch_size: int = 8
 ) -> float:
     """The mean cross-entropy of a long text, in nats; each token counts once.
 

@@ -36,7 +36,7 @@ from .training import warmup_schedule
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-nats-code
 @checked
 def nats_per_token(
-    model: nn.Module, tokens: Integer[ndarray, "length"], batch_size: int = 32
+    model: nn.Module, tokens: Integer[ndarray, "length"], batch_size: int = 8
 ) -> float:
     """The mean cross-entropy of a long text, in nats; each token counts once.
 
