@@ -396,6 +396,13 @@ def test_bfloat16_is_used_where_it_is_faster(tmp_path, monkeypatch, faster):
     assert again.run == history.run, "a run keeps the precision that it began with"
 
 
+@pytest.mark.parametrize("low, faster", [(0.6, True), (0.8, False), (3.0, False)])
+def test_bfloat16_is_faster_where_it_takes_less_than_seven_tenths(monkeypatch, low, faster):
+    ends = [moment for _ in range(10) for moment in (0.0, low, 0.0, 1.0)]  # of bfloat16, then of float32, ten times
+    monkeypatch.setattr(pytorch_track.time, "perf_counter", iter(ends).__next__)
+    assert pytorch_track.bfloat16_is_faster(torch.device("cpu")) is faster
+
+
 def test_autocast_uses_the_weights_of_each_step(tmp_path):
     """With autocast's memory on, every step would use the weights of the first: the loss hardly falls."""
     longer = TINY | {"num_steps": 40, "every": 40}
