@@ -43,7 +43,7 @@ ROOMS = {
         "vocabularies",
     ),
     "drawing": ("diagrams", "explorer", "plots", "side_by_side"),
-    "frameworks": ("checkpoints", "history", "modes", "parity", "pretrained", "timing", "weights"),
+    "frameworks": ("checkpoints", "history", "modes", "parity", "pretrained", "processes", "timing", "weights"),
 }
 
 # More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.

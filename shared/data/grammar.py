@@ -326,6 +326,27 @@ def sample(num_sentences: int, seed: int | Sequence[int]) -> list[str]:
     return sentences
 
 
+def batch_at(step: int, batch_size: int = 8, length: int = 16, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A batch of sentences as ids of words, for training a causal language model; each step has its own, always the same.
+
+    Args:
+        step: which batch.
+        batch_size: how many sentences.
+        length: how many positions; longer sentences are cut, shorter ones padded at the end.
+        seed: of the whole run.
+
+    Returns:
+        (inputs, targets), both (batch_size, length): the target of a word is the next one. Padding is 0, in both.
+    """
+    check_positive(batch_size=batch_size, length=length)
+    ids = {word: number for number, word in enumerate(WORDS, 1)}
+    tokens = np.zeros((batch_size, length + 1), np.int64)
+    for row, sentence in zip(tokens, sample(batch_size, seed=(seed, step))):
+        words = [ids[word] for word in sentence.split()][: length + 1]
+        row[: len(words)] = words
+    return tokens[:, :-1], tokens[:, 1:]
+
+
 def log_probability(text: str | Iterable[str]) -> float:
     """The natural logarithm of the probability that the grammar draws this sentence.
 
