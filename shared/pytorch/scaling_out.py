@@ -3,7 +3,7 @@
 # %% auto #0
 __all__ = ['ENGINES', 'CONFIG', 'BATCH', 'RATE', 'DEMONSTRATIONS', 'join_group', 'shard_batch', 'parallel_step',
            'ShardedAttention', 'distribute', 'full_weights', 'accumulated_step', 'save_sharded', 'newest',
-           'load_sharded', 'make_model', 'train', 'main']
+           'load_sharded', 'make_model', 'train', 'main', 'demonstrate_no_sync', 'demonstrate_uneven']
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-imports
 import argparse
@@ -210,6 +210,7 @@ def save_sharded(
 
     weights, moments = get_state_dict(model, optimizer)
     aside = folder / "part"
+    folder.mkdir(parents=True, exist_ok=True)
     state = {"model": weights, "optimizer": moments, "step": step}
     checkpoint.save(state, checkpoint_id=aside)
     if dist.get_rank() == 0:
@@ -271,14 +272,16 @@ def train(
     device: torch.device,
     job: str | None = None,
     steps: int = 20,
+    begin: Path | None = None,
     folder: Path | None = None,
-    save_every: int = 0,
+    save_every: int = 10,
     kill: tuple[int, int] | None = None,
 ) -> tuple[list[float], dict[str, np.ndarray], float]:
     """Train chapter 14's GPT; the losses, all weights, and the seconds of a step.
 
-    With a folder, a checkpoint is written every save_every steps, and the run goes on
-    from the newest one. kill=(rank, step) ends that worker in the middle of that step.
+    begin is a checkpoint to go on from. With a folder, a checkpoint is written every
+    save_every steps, and the run goes on from the newest one that is there.
+    kill=(rank, step) ends that worker in that step, once, to see what happens.
     """
     rank, workers = dist.get_rank(), dist.get_world_size()
     mesh, data, group = None, (0, 1), None
@@ -290,8 +293,10 @@ def train(
     model = distribute(make_model(job).to(device), engine, mesh)
     optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.0)
     start, losses, seconds = 0, [], []
-    if folder is not None and newest(folder) is not None:
-        start = load_sharded(newest(folder), model, optimizer)
+    if folder is not None:
+        begin = newest(folder) or begin
+    if begin is not None:
+        start = load_sharded(begin, model, optimizer)
     for step in range(start, steps):
         began = time.perf_counter()
         arrays = grammar.batch_at(step, BATCH, CONFIG["max_length"])
@@ -300,7 +305,7 @@ def train(
             os.kill(os.getpid(), signal.SIGKILL)
         losses.append(parallel_step(model, optimizer, *batch, group, ignore_index=0))
         seconds.append(time.perf_counter() - began)
-        if folder is not None and save_every and (step + 1) % save_every == 0:
+        if folder is not None and (step + 1) % save_every == 0:
             save_sharded(folder, model, optimizer, step + 1)
     weights = full_weights(model, make_model(job))
     return losses, weights, float(np.median(seconds or [0]))
@@ -311,49 +316,108 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("engines", nargs="*", default=["ddp"], metavar="ENGINE")
     parser.add_argument("--job", help="a file of weights to begin with")
-    parser.add_argument("--out", help="a folder for losses and weights")
+    parser.add_argument("--out", type=Path, help="a folder for losses and weights")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--checkpoints", type=Path, help="a folder; the run goes on from it")
+    parser.add_argument("--begin", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("--checkpoints", type=Path, help="a folder for checkpoints")
     parser.add_argument("--save-every", type=int, default=10)
     parser.add_argument("--kill", help="RANK:STEP, once, to see the run go on")
     options = parser.parse_args()
-    tasks = {**dict.fromkeys(ENGINES, train), **DEMONSTRATIONS}
-    check_choice(tuple(tasks), **{f"engines[{i}]": each for i, each in enumerate(options.engines)})
+    for name in options.engines:
+        check_choice((*ENGINES, *DEMONSTRATIONS), engine=name)
     workers = int(os.environ["WORLD_SIZE"])
-    heads = "tensor" in options.engines
-    check_workers(
-        workers,
-        batch_size=BATCH,
-        num_heads=CONFIG["num_heads"] if heads else None,
-        d_ff=CONFIG["d_ff"] if heads else None,
-    )
+    divided = {"batch_size": BATCH}
+    if "tensor" in options.engines:
+        divided = {name: CONFIG[name] for name in ("num_heads", "d_ff")}
+    check_workers(workers, **divided)
     follow_parent()
     torch.use_deterministic_algorithms(True)
     device = join_group()
     kill = tuple(map(int, options.kill.split(":"))) if options.kill else None
-    for engine in options.engines:
-        if engine == "one" and dist.get_rank():
-            continue
+    for index, engine in enumerate(options.engines):
+        again = options.engines[:index].count(engine)
+        name = f"{engine}-{again + 1}" if again else engine
         if engine in DEMONSTRATIONS:
-            found = DEMONSTRATIONS[engine]()
+            found, told = DEMONSTRATIONS[engine]()
+        elif engine == "one" and dist.get_rank():
+            continue
         else:
-            keep = (options.checkpoints, options.save_every, kill)
-            if engine == "one":
-                keep = ()
-            losses, weights, seconds = train(engine, device, options.job, options.steps, *keep)
-            found = {f"weights/{name}": array for name, array in weights.items()}
-            found |= {"losses": np.array(losses), "seconds": np.array([seconds])}
-        if dist.get_rank() == 0:
-            if options.out:
-                save_arrays(found, Path(options.out) / f"{engine}.safetensors")
-            if engine in ENGINES:
-                print(f"{engine}, {workers} workers: loss {losses[0]:.4f}", end=" ")
+            keep = {"begin": options.begin, "save_every": options.save_every}
+            if options.checkpoints and engine != "one":
+                keep |= {"folder": options.checkpoints / name, "kill": kill}
+            result = train(engine, device, options.job, options.steps, **keep)
+            losses, weights, seconds = result
+            found = {f"weights/{key}": array for key, array in weights.items()}
+            found["losses"], told = np.array(losses), {"seconds": seconds}
+            if dist.get_rank() == 0:
+                print(f"{name}, {workers} workers: loss {losses[0]:.4f}", end=" ")
                 print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
+        if options.out and dist.get_rank() == 0:
+            save_arrays(found, options.out / f"{name}.safetensors", told)
     dist.barrier()
     dist.destroy_process_group()
 
+# %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-no-sync-code
+def _gradient_of_two_parts(flag: str) -> tuple[Tensor, int]:
+    """The gradient of two parts for each worker, and how often it was exchanged."""
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 1, bias=False).double()
+    torch.manual_seed(1 + dist.get_rank())  # from here on, each worker has its own
+    model, exchanges = DistributedDataParallel(layer), []
+
+    def count(_, bucket):
+        exchanges.append(bucket.index())
+        sums = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
+        return sums.then(lambda sums: sums.value()[0] / dist.get_world_size())
+
+    model.register_comm_hook(None, count)
+    for last in (False, True):
+        if flag == "before the forward":
+            model.require_backward_grad_sync = last
+        loss = model(torch.randn(3, 4, dtype=torch.float64)).square().sum()
+        if flag == "after the forward":
+            model.require_backward_grad_sync = last
+        loss.backward()
+    return layer.weight.grad, len(exchanges)
+
+
+def demonstrate_no_sync() -> tuple[dict, dict]:
+    """Each worker's gradient and number of exchanges, by when the flag is set."""
+    found, told = {}, {}
+    for flag in ("before the forward", "after the forward", "never"):
+        gradient, told[flag] = _gradient_of_two_parts(flag)
+        gathered = [torch.empty_like(gradient) for _ in range(dist.get_world_size())]
+        dist.all_gather(gathered, gradient)
+        found[flag] = torch.cat(gathered).numpy()
+    return found, told
+
+# %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-uneven-code
+def demonstrate_uneven() -> tuple[dict, dict]:
+    """One worker has a batch fewer than the other: what happens, without and with join."""
+    rank, told = dist.get_rank(), {}
+    batches = torch.ones(4 - rank, 2, 3)  # four for worker 0, three for worker 1
+    impatient = dist.new_group(timeout=timedelta(seconds=1))
+    model = DistributedDataParallel(nn.Linear(3, 1), process_group=impatient)
+    done = 0
+    try:
+        for batch in batches:
+            model(batch).sum().backward()
+            done += 1
+    except RuntimeError as error:
+        told["error"] = str(error)
+    told["steps before the error"] = done
+    dist.barrier()
+
+    model, done = DistributedDataParallel(nn.Linear(3, 1)), 0
+    with model.join():
+        for batch in batches:
+            model(batch).sum().backward()
+            done += 1
+    told["steps with join"] = done
+    return {}, told
+
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-demos
-DEMONSTRATIONS = {}
+DEMONSTRATIONS = {"no_sync": demonstrate_no_sync, "uneven": demonstrate_uneven}
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-start
 if __name__ == "__main__":
