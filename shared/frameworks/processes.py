@@ -237,6 +237,23 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
     return run([[sys.executable, "-m", module, *arguments]] * workers, environments, timeout)
 
 
+def virtual_devices(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:
+    """Start `python -m MODULE ARGUMENTS` with Keras on JAX, which sees so many devices: parts of the one CPU.
+
+    Returns:
+        What it wrote.
+
+    Raises:
+        RuntimeError, TimeoutError: as `run`.
+    """
+    check_positive(workers=workers)
+    # compiled code is used for a few steps: the second makes it sooner, not faster
+    flags = f"--xla_force_host_platform_device_count={workers} --xla_backend_optimization_level=0"
+    changes = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+    [written] = run([[sys.executable, "-m", module, *arguments]], [changes], timeout)
+    return written
+
+
 def spawn(function: Callable, workers: int, *arguments: Any, timeout: float = 60) -> list:
     """Call a function in several processes, and return what each call returned.
 
@@ -255,18 +272,20 @@ def spawn(function: Callable, workers: int, *arguments: Any, timeout: float = 60
     check_number(0, above=True, timeout=timeout)
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(workers, timeout=timeout + 5)  # the deadline below comes first
-    pipes = [context.Pipe(duplex=False) for _ in range(workers)]
+    pipes = [context.Pipe() for _ in range(workers)]
     processes = [
-        context.Process(target=_report, args=(pipe, function, rank, barrier, arguments), daemon=True)
+        context.Process(target=_report, args=(pipe, function, rank, barrier), daemon=True)
         for rank, (_, pipe) in enumerate(pipes)
     ]
     deadline, results = time.monotonic() + timeout, {}
     before = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     try:
         os.environ.update(dict.fromkeys(before, "1"))  # what a new process starts with
-        for each, (_, pipe) in zip(processes, pipes):
+        for each, (ours, theirs) in zip(processes, pipes):
             each.start()
-            pipe.close()  # the worker's end: what it has not sent when it ends never comes
+            theirs.close()  # what a worker has not sent when it ends never comes
+            # not as arguments of the process: Python would wait forever for one that ends before it has read many of them
+            threading.Thread(target=_send, args=(ours, arguments), daemon=True).start()
         while len(results) < workers:
             left = {pipes[rank][0]: rank for rank in range(workers) if rank not in results}
             ready = multiprocessing.connection.wait(left, max(0.0, deadline - time.monotonic()))
@@ -302,14 +321,19 @@ def spawn(function: Callable, workers: int, *arguments: Any, timeout: float = 60
 def _received(pipe: Any) -> tuple[str, Any]:
     try:
         return pipe.recv()
-    except EOFError:
+    except (EOFError, OSError):
         return "ended", None
 
 
-def _report(pipe: Any, function: Callable, rank: int, barrier: Any, arguments: tuple) -> None:
+def _send(pipe: Any, value: Any) -> None:
+    with contextlib.suppress(OSError):  # a worker that has ended is found by `spawn`
+        pipe.send(value)
+
+
+def _report(pipe: Any, function: Callable, rank: int, barrier: Any) -> None:
     """What a new process of `spawn` does: call the function, and send what it returns or why it failed."""
     try:
-        answer = ("result", function(rank, barrier, *arguments))
+        answer = ("result", function(rank, barrier, *pipe.recv()))
     except threading.BrokenBarrierError:
         return  # another worker failed, and tells why
     except BaseException as error:  # noqa: BLE001 - whatever it is, the parent tells it
