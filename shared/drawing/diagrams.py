@@ -200,6 +200,7 @@ COURSE = {
     "bert": ("output", "13 BERT\nfills gaps", ["encoder", "training"]),
     "gpt": ("output", "14 GPT\nwrites", ["decoder"]),
     "real_text": ("output", "15 real text\nwrites English", ["bert", "gpt"]),
+    "scaling_out": ("output", "16 scaling out\nmany workers, one model", ["gpt"]),
 }
 
 

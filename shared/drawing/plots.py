@@ -938,6 +938,46 @@ def cache_filling(tokens: Sequence[str], stages: Mapping[str, np.ndarray], room:
 
 
 @_styled
+def ring(stages: Mapping[str, np.ndarray]) -> Picture:
+    """Draw what workers on a ring hold after each step of adding up: a row for each worker, a column for each part.
+
+    Args:
+        stages: what was done: the (workers, parts) numbers after it; the first is the beginning, the last the end.
+
+    Returns:
+        The picture; a part that is complete, as in the last stage, is filled. Its description counts them.
+
+    Raises:
+        ValueError: if the stages differ in shape, or the workers don't hold the same in the last one.
+    """
+    _not_empty("stages", stages)
+    grids = {name: _numbers(f"stages[{name!r}]", values, 2) for name, values in stages.items()}
+    *_, last = grids.values()
+    if {grid.shape for grid in grids.values()} != {last.shape} or (last != last[0]).any():
+        raise ValueError("stages: expected arrays of one shape, and equal rows in the last one")
+    workers, parts = last.shape
+    figure = Figure(figsize=(7.4, 0.8 + 0.42 * workers))
+    told = []
+    for number, (axes, (name, grid)) in enumerate(
+        zip(figure.subplots(1, len(grids), squeeze=False).flat, grids.items())
+    ):
+        done = grid == last
+        for row, column in np.ndindex(grid.shape):
+            shade = "#0072b2" if done[row, column] else "#f2f3f5"
+            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=2))
+            ink = "white" if done[row, column] else INK
+            text = f"{grid[row, column]:g}"
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
+        for row in range(workers) if not number else ():
+            axes.text(-0.15, row + 0.5, f"worker {row}", ha="right", va="center", fontsize=9)
+        axes.set_title(name, fontsize=10)
+        axes.set(xlim=(-1.9 if not number else 0, parts), ylim=(workers, 0))
+        axes.set_axis_off()
+        told.append(f"{name} {done.sum()} of {done.size}")
+    return show(figure, f"What {workers} workers hold in {parts} parts; complete are, {', '.join(told)}.")
+
+
+@_styled
 def line_panels(
     x: Sequence[float] | Mapping[str, Sequence[float]],
     panels: Mapping[str, Mapping[str, Sequence[float]]],

@@ -33,6 +33,7 @@ MODULES = {
     "13": "bert",
     "14": "gpt",
     "15": "real_text",
+    "16": "scaling_out",
 }
 DONE = Path(__file__).resolve().parents[2] / ".progress.json"
 

@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['CONFIG', 'BATCH', 'RATE', 'shard_batch', 'Group', 'in_threads', 'in_processes', 'flatten', 'unflatten', 'ShardedAdam',
-           'parallel_step', 'ring_bytes', 'ring_seconds', 'ParallelFeedForward', 'train']
+           'parallel_step', 'ParallelFeedForward', 'ring_bytes', 'ring_seconds', 'train']
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-imports
 import threading
@@ -219,24 +219,6 @@ def parallel_step(
     optimizer.step()
     return float(total / number)
 
-# %% ../../notebooks/16_scaling_out/numpy.ipynb #build-cost
-@checked
-def ring_bytes(length: int, world_size: int, item_size: int = 8) -> float:
-    """Bytes that each worker receives in an all-reduce of so many numbers."""
-    return 2 * (world_size - 1) / world_size * length * item_size
-
-
-@checked
-def ring_seconds(
-    num_bytes: float, world_size: int, latency: float, bandwidth: float
-) -> float:
-    """The time of an all-reduce on a ring: 2 (world_size - 1) messages in a row.
-
-    latency is in seconds a message, bandwidth in bytes a second.
-    """
-    messages = 2 * (world_size - 1)
-    return messages * (latency + num_bytes / world_size / bandwidth)
-
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-tensor
 class ParallelFeedForward:
     """A feed-forward network of which each worker has some of the hidden features.
@@ -278,6 +260,24 @@ class ParallelFeedForward:
         share = grad @ self.expand.T
         # add up the shares of all workers
         return self.group.all_reduce(share.ravel()).reshape(share.shape)
+
+# %% ../../notebooks/16_scaling_out/numpy.ipynb #build-cost
+@checked
+def ring_bytes(length: int, world_size: int, item_size: int = 8) -> float:
+    """Bytes that each worker receives in an all-reduce of so many numbers."""
+    return 2 * (world_size - 1) / world_size * length * item_size
+
+
+@checked
+def ring_seconds(
+    num_bytes: float, world_size: int, latency: float, bandwidth: float
+) -> float:
+    """The time of an all-reduce on a ring: 2 (world_size - 1) messages in a row.
+
+    latency is in seconds a message, bandwidth in bytes a second.
+    """
+    messages = 2 * (world_size - 1)
+    return messages * (latency + num_bytes / world_size / bandwidth)
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #use-train
 CONFIG = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1, "max_length": 16}

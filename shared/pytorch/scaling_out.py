@@ -3,7 +3,7 @@
 # %% auto #0
 __all__ = ['ENGINES', 'CONFIG', 'BATCH', 'RATE', 'DEMONSTRATIONS', 'join_group', 'shard_batch', 'parallel_step',
            'ShardedAttention', 'distribute', 'full_weights', 'accumulated_step', 'save_sharded', 'newest',
-           'load_sharded', 'make_model', 'train', 'main', 'demonstrate_no_sync', 'demonstrate_uneven']
+           'load_sharded', 'held_bytes', 'make_model', 'train', 'demonstrate_no_sync', 'demonstrate_uneven', 'main']
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-imports
 import argparse
@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import time
+import warnings
 from datetime import timedelta
 from pathlib import Path
 
@@ -236,8 +237,11 @@ def load_sharded(
 
     weights, moments = get_state_dict(model, optimizer)
     stored = checkpoint.FileSystemReader(path).read_metadata().state_dict_metadata
-    sizes = {name[6:]: tuple(each.size) for name, each in stored.items()
-             if name.startswith("model.")}  # fmt: skip
+    sizes = {
+        name.removeprefix("model."): tuple(each.size)
+        for name, each in stored.items()
+        if name.startswith("model.")
+    }
     wanted = {name: tuple(each.shape) for name, each in weights.items()}
     if sizes != wanted:
         names = [name for name in {**sizes, **wanted} if sizes.get(name) != wanted.get(name)]
@@ -247,10 +251,22 @@ def load_sharded(
             f"{sizes.get(name)}, expected {wanted.get(name)}"
         )
     state = {"model": weights, "optimizer": moments, "step": 0}
-    checkpoint.load(state, checkpoint_id=path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch.distributed is disabled")  # one process
+        checkpoint.load(state, checkpoint_id=path)
     parts = {"model_state_dict": state["model"], "optim_state_dict": state["optimizer"]}
     set_state_dict(model, optimizer, **parts)
     return state["step"]
+
+# %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-held
+def held_bytes(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    """Bytes of weights, gradients and moments that this worker holds."""
+    held = []
+    for parameter in model.parameters():
+        moments = optimizer.state[parameter]
+        held += [parameter, parameter.grad, moments["exp_avg"], moments["exp_avg_sq"]]
+    local = [each.to_local() if hasattr(each, "to_local") else each for each in held]
+    return sum(each.nbytes for each in local)
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-train
 CONFIG = {"d_model": 32, "num_heads": 2, "d_ff": 64, "num_layers": 1, "max_length": 16}
@@ -276,14 +292,16 @@ def train(
     folder: Path | None = None,
     save_every: int = 10,
     kill: tuple[int, int] | None = None,
-) -> tuple[list[float], dict[str, np.ndarray], float]:
-    """Train chapter 14's GPT; the losses, all weights, and the seconds of a step.
+) -> tuple[list[float], dict[str, np.ndarray], dict]:
+    """Train chapter 14's GPT; the losses, all weights, and what a worker needed.
 
     begin is a checkpoint to go on from. With a folder, a checkpoint is written every
     save_every steps, and the run goes on from the newest one that is there.
     kill=(rank, step) ends that worker in that step, once, to see what happens.
     """
-    rank, workers = dist.get_rank(), dist.get_world_size()
+    rank = workers = None
+    if engine != "one":
+        rank, workers = dist.get_rank(), dist.get_world_size()
     mesh, data, group = None, (0, 1), None
     if engine != "one":
         shape = (1, workers) if engine == "tensor" else (workers, 1)
@@ -308,54 +326,8 @@ def train(
         if folder is not None and (step + 1) % save_every == 0:
             save_sharded(folder, model, optimizer, step + 1)
     weights = full_weights(model, make_model(job))
-    return losses, weights, float(np.median(seconds or [0]))
-
-# %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-main
-def main() -> None:
-    """What `torchrun --nproc-per-node=2 -m shared.pytorch.scaling_out` starts."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("engines", nargs="*", default=["ddp"], metavar="ENGINE")
-    parser.add_argument("--job", help="a file of weights to begin with")
-    parser.add_argument("--out", type=Path, help="a folder for losses and weights")
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--begin", type=Path, help="a checkpoint to go on from")
-    parser.add_argument("--checkpoints", type=Path, help="a folder for checkpoints")
-    parser.add_argument("--save-every", type=int, default=10)
-    parser.add_argument("--kill", help="RANK:STEP, once, to see the run go on")
-    options = parser.parse_args()
-    for name in options.engines:
-        check_choice((*ENGINES, *DEMONSTRATIONS), engine=name)
-    workers = int(os.environ["WORLD_SIZE"])
-    divided = {"batch_size": BATCH}
-    if "tensor" in options.engines:
-        divided = {name: CONFIG[name] for name in ("num_heads", "d_ff")}
-    check_workers(workers, **divided)
-    follow_parent()
-    torch.use_deterministic_algorithms(True)
-    device = join_group()
-    kill = tuple(map(int, options.kill.split(":"))) if options.kill else None
-    for index, engine in enumerate(options.engines):
-        again = options.engines[:index].count(engine)
-        name = f"{engine}-{again + 1}" if again else engine
-        if engine in DEMONSTRATIONS:
-            found, told = DEMONSTRATIONS[engine]()
-        elif engine == "one" and dist.get_rank():
-            continue
-        else:
-            keep = {"begin": options.begin, "save_every": options.save_every}
-            if options.checkpoints and engine != "one":
-                keep |= {"folder": options.checkpoints / name, "kill": kill}
-            result = train(engine, device, options.job, options.steps, **keep)
-            losses, weights, seconds = result
-            found = {f"weights/{key}": array for key, array in weights.items()}
-            found["losses"], told = np.array(losses), {"seconds": seconds}
-            if dist.get_rank() == 0:
-                print(f"{name}, {workers} workers: loss {losses[0]:.4f}", end=" ")
-                print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
-        if options.out and dist.get_rank() == 0:
-            save_arrays(found, options.out / f"{name}.safetensors", told)
-    dist.barrier()
-    dist.destroy_process_group()
+    told = {"seconds": float(np.median(seconds)), "bytes": held_bytes(model, optimizer)}
+    return losses, weights, told
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-no-sync-code
 def _gradient_of_two_parts(flag: str) -> tuple[Tensor, int]:
@@ -419,6 +391,53 @@ def demonstrate_uneven() -> tuple[dict, dict]:
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-demos
 DEMONSTRATIONS = {"no_sync": demonstrate_no_sync, "uneven": demonstrate_uneven}
 
+# %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-main
+def main() -> None:
+    """What `torchrun --nproc-per-node=2 -m shared.pytorch.scaling_out` starts."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("engines", nargs="*", default=["ddp"], metavar="ENGINE")
+    parser.add_argument("--job", help="a file of weights to begin with")
+    parser.add_argument("--out", type=Path, help="a folder for losses and weights")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--begin", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("--checkpoints", type=Path, help="a folder for checkpoints")
+    parser.add_argument("--save-every", type=int, default=10)
+    parser.add_argument("--kill", help="RANK:STEP, once, to see the run go on")
+    options = parser.parse_args()
+    for name in options.engines:
+        check_choice((*ENGINES, *DEMONSTRATIONS), engine=name)
+    workers = int(os.environ["WORLD_SIZE"])
+    divided = {"batch_size": BATCH}
+    if "tensor" in options.engines:
+        divided = {name: CONFIG[name] for name in ("num_heads", "d_ff")}
+    check_workers(workers, **divided)
+    follow_parent()
+    torch.use_deterministic_algorithms(True)
+    device = join_group()
+    kill = tuple(map(int, options.kill.split(":"))) if options.kill else None
+    for index, engine in enumerate(options.engines):
+        again = options.engines[:index].count(engine)
+        name = f"{engine}-{again + 1}" if again else engine
+        if engine in DEMONSTRATIONS:
+            found, told = DEMONSTRATIONS[engine]()
+        elif engine == "one" and dist.get_rank():
+            continue
+        else:
+            keep = {"begin": options.begin, "save_every": options.save_every}
+            if options.checkpoints and engine != "one":
+                keep |= {"folder": options.checkpoints / name, "kill": kill}
+            result = train(engine, device, options.job, options.steps, **keep)
+            losses, weights, told = result
+            found = {f"weights/{key}": array for key, array in weights.items()}
+            found["losses"] = np.array(losses)
+            if dist.get_rank() == 0:
+                print(f"{name}, {workers} workers: loss {losses[0]:.4f}", end=" ")
+                print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
+        if options.out and dist.get_rank() == 0:
+            save_arrays(found, options.out / f"{name}.safetensors", told)
+    dist.barrier()
+    dist.destroy_process_group()
+
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-start
-if __name__ == "__main__":
+if __name__ == "__main__" and __spec__ is not None:  # started by -m, not a notebook
     main()

@@ -1,0 +1,263 @@
+"""Chapter 16: scaling out."""
+
+import numpy as np
+
+from shared.exercises import Exercise
+
+
+def _gradient_of_all(means, counts):
+    return (counts[:, None] * means).sum(axis=0) / counts.sum()
+
+
+def _draw_means(rng):
+    workers, n = int(rng.integers(2, 5)), int(rng.integers(3, 7))
+    counts = rng.permutation(np.arange(1, workers + 1) ** 2) + rng.integers(0, 2)
+    return rng.normal(size=(workers, n)) + 1, counts.astype(float)
+
+
+def _ring_step(parts, step, left=1, first=2, add=True, in_turn=False):
+    held = parts.copy()
+    workers = len(parts)
+    for rank in range(workers):
+        part = (rank - first * left - step * left) % workers
+        neighbor = (held if in_turn else parts)[(rank - left) % workers, part]
+        held[rank, part] = (held[rank, part] if add else 0) + neighbor
+    return held
+
+
+def _all_parts(parts, step):
+    return parts + np.roll(parts, 1, axis=0)
+
+
+def _draw_parts(rng):
+    # step 0 is drawn too: there, two of the mistakes would look alike with too few workers
+    workers = int(rng.integers(4, 6))
+    return rng.normal(size=(workers, workers, 3)) + 1, int(rng.integers(1, workers - 1))
+
+
+def _relu(x):
+    return np.maximum(x, 0)
+
+
+def _shares(x, expand, contract, workers):
+    pairs = zip(np.split(expand, workers, axis=1), np.split(contract, workers, axis=0))
+    return np.stack([_relu(x @ columns) @ rows for columns, rows in pairs])
+
+
+def _rows_first(x, expand, contract, workers):
+    pairs = zip(np.split(x, workers, axis=1), np.split(expand, workers, axis=0))
+    return np.stack([_relu(part @ rows) @ contract for part, rows in pairs])
+
+
+def _no_activation(x, expand, contract, workers):
+    pairs = zip(np.split(expand, workers, axis=1), np.split(contract, workers, axis=0))
+    return np.stack([x @ columns @ rows for columns, rows in pairs])
+
+
+def _activated_late(x, expand, contract, workers):
+    return _relu(_no_activation(x, expand, contract, workers))
+
+
+def _in_turn(x, expand, contract, workers):
+    parts = [(expand[:, rank::workers], contract[rank::workers]) for rank in range(workers)]
+    return np.stack([_relu(x @ columns) @ rows for columns, rows in parts])
+
+
+def _summed(x, expand, contract, workers):
+    return np.stack([_shares(x, expand, contract, workers).sum(axis=0)] * workers)
+
+
+def _draw_layer(rng):
+    workers = int(rng.integers(2, 4))
+    d_model, d_ff = workers * int(rng.integers(2, 4)), workers * int(rng.integers(2, 5))
+    sizes = ((int(rng.integers(3, 6)), d_model), (d_model, d_ff), (d_ff, d_model))
+    return (*(rng.normal(size=size) for size in sizes), workers)
+
+
+def _scaled_loss(losses, counts):
+    return losses.sum() * len(counts) / counts.sum()
+
+
+def _draw_losses(rng):
+    counts = rng.permutation([3.0, 5.0, 8.0, 13.0])[: int(rng.integers(2, 5))]
+    return rng.uniform(1, 5, size=int(counts[0])), counts
+
+
+def _clip(vector, norm):
+    return vector * min(1.0, norm / np.sqrt((vector**2).sum()))
+
+
+def _draw_shares(rng):
+    workers, n = int(rng.integers(2, 5)), int(rng.integers(4, 8))
+    shares = rng.normal(size=(workers, n)) * rng.permutation(np.linspace(0.5, 2, workers))[:, None] + 1
+    total = np.sqrt((shares.sum(axis=0) ** 2).sum())
+    return shares, float(total * rng.choice([0.2, 0.25, 0.3]))
+
+
+EXERCISES = {
+    "16.1": Exercise(
+        right=1800,
+        praise="However many workers there are, it stays below 2400.",
+        mistakes={
+            "That is the reduce-scatter alone; an all-gather follows.": 900,
+            "Each step moves a quarter of the vector, and there are three steps, not four, in each half.": 2400,
+            "Each step moves a quarter of the vector, not all of it.": 7200,
+            "That is one step; there are three of them in each of the two halves.": 300,
+            "That is what a worker holds. How often does a part of it come from its neighbor?": 1200,
+            "That is the sum over the four workers; what does one of them receive?": 4800,
+        },
+        hints=[
+            "How long is a part, and how many steps are there before each worker has one complete part?",
+            "With 4 workers a part has 300 bytes, and the reduce-scatter takes 3 steps.",
+            "The all-gather takes as many steps with parts of the same length.",
+        ],
+    ),
+    "16.2": Exercise(
+        right=_gradient_of_all,
+        inputs=_draw_means,
+        shape="(n,)",
+        praise="Two numbers for each worker are enough: what it adds up, and how much it adds up.",
+        mistakes={
+            "That is the mean of the means; a worker with more tokens must count more.": (
+                lambda means, counts: means.mean(axis=0)
+            ),
+            "You add the means up; weight each by its count, and divide by all counts.": (
+                lambda means, counts: means.sum(axis=0)
+            ),
+            "That is the sum over all tokens; divide it by their number.": (
+                lambda means, counts: (counts[:, None] * means).sum(axis=0)
+            ),
+            "You divide by the number of workers; divide by the number of all tokens.": (
+                lambda means, counts: (counts[:, None] * means).mean(axis=0)
+            ),
+            "A worker with more tokens must count more, and here it counts less.": (
+                lambda means, counts: (means / counts[:, None]).sum(axis=0) / (1 / counts).sum()
+            ),
+        },
+        hints=[
+            "What is a worker's sum over its own tokens, if you know its mean and its count?",
+            "counts[:, None] * means is that sum, for every worker.",
+            "Add up the sums, add up the counts, and divide.",
+        ],
+    ),
+    "16.3": Exercise(
+        right=_ring_step,
+        inputs=_draw_parts,
+        shape="(workers, workers, n)",
+        praise="Call it for the steps 0 to W - 2, and worker r holds the complete part r.",
+        trials=8,
+        mistakes={
+            "Worker r - 1 is the left neighbor; you read from the right one.": (
+                lambda parts, step: _ring_step(parts, step, left=-1)
+            ),
+            "That is the part of the next step: it's r - 2 - step.": (
+                lambda parts, step: _ring_step(parts, step, first=3)
+            ),
+            "That is the part of the all-gather; in the reduce-scatter it's r - 2 - step.": (
+                lambda parts, step: _ring_step(parts, step, first=1)
+            ),
+            "You replace the part; add the neighbor's to it.": (lambda parts, step: _ring_step(parts, step, add=False)),
+            "You add all parts of the neighbor; one of them is sent in a step.": _all_parts,
+            "The step doesn't come in: each step sends another part.": (lambda parts, step: _ring_step(parts, 0)),
+        },
+        hints=[
+            "Make a copy first, write to it, and read from `parts`.",
+            "workers = np.arange(len(parts)); the parts are (workers - 2 - step) % len(parts).",
+            "held[workers, part] += parts[workers - 1, part] does it for all workers at once.",
+        ],
+    ),
+    "16.4": Exercise(
+        right=_shares,
+        inputs=_draw_layer,
+        shape="(workers, rows, d_model)",
+        praise="One all-reduce adds these up, and the hidden features never travel.",
+        trials=8,
+        mistakes={
+            "You cut the first kernel into rows: ReLU is then applied to a part of a sum.": _rows_first,
+            "ReLU is missing.": _no_activation,
+            "ReLU comes between the two kernels, not behind the second.": _activated_late,
+            "The sum is right, but hidden features are divided in order: the first worker has the first ones.": _in_turn,
+            "That is the sum on every worker; return the shares.": _summed,
+        },
+        hints=[
+            "Worker 0 has the first d_ff / workers columns of expand. Which rows of contract belong to these features?",
+            "np.split(expand, workers, axis=1) and np.split(contract, workers, axis=0).",
+            "np.maximum(x @ columns, 0) @ rows for each pair, and np.stack.",
+        ],
+    ),
+    "16.6": Exercise(
+        track="pytorch",
+        right=_scaled_loss,
+        inputs=_draw_losses,
+        shape="()",
+        praise="Workers with different numbers of tokens then train as one process would.",
+        mistakes={
+            "That is the mean over this worker's tokens; the count must be that of all workers.": (
+                lambda losses, counts: losses.mean()
+            ),
+            "DDP divides by the number of workers afterwards: multiply by it.": (
+                lambda losses, counts: losses.sum() / counts.sum()
+            ),
+            "The mean over this worker's tokens is divided by their number already; begin with the sum.": (
+                lambda losses, counts: losses.mean() * len(counts) / counts.sum()
+            ),
+            "DDP divides by the number of workers by itself; here it has been done twice.": (
+                lambda losses, counts: losses.sum() / counts.sum() / len(counts)
+            ),
+            "The sum must be divided by the count of all workers.": lambda losses, counts: losses.sum() * len(counts),
+        },
+        hints=[
+            "What would one process compute with all tokens: a sum over what?",
+            "Each worker's share is losses.sum() / counts.sum(); their sum is the mean over all.",
+            "DDP takes the mean of the workers' gradients, not their sum. How many workers are there?",
+        ],
+    ),
+    "16.7": Exercise(
+        track="keras",
+        right=lambda shares, norm: _clip(shares.sum(axis=0), norm),
+        inputs=_draw_shares,
+        shape="(n,)",
+        praise="Clip what the optimizer sees, and not what it's made of.",
+        trials=8,
+        mistakes={
+            "You clip each share and add up then; the length of the whole gradient decides.": (
+                lambda shares, norm: np.stack([_clip(share, norm) for share in shares]).sum(axis=0)
+            ),
+            "You clip each share to its part of the norm; add up first.": (
+                lambda shares, norm: np.stack([_clip(share, norm / len(shares)) for share in shares]).sum(axis=0)
+            ),
+            "The shares must be added up, not averaged.": (
+                lambda shares, norm: _clip(shares.sum(axis=0), norm) / len(shares)
+            ),
+            "Nothing is clipped.": lambda shares, norm: shares.sum(axis=0),
+            "Each number is clipped by itself; clipping by the norm keeps the direction.": (
+                lambda shares, norm: np.clip(shares.sum(axis=0), -norm, norm)
+            ),
+            "That is a vector of length 1; its length should be norm.": (
+                lambda shares, norm: shares.sum(axis=0) / np.sqrt((shares.sum(axis=0) ** 2).sum())
+            ),
+        },
+        hints=[
+            "What comes first, the sum over the workers or the clipping?",
+            "ops.sum(shares, axis=0) is the gradient; ops.norm gives its length.",
+            "Multiply by ops.minimum(1.0, norm / length).",
+        ],
+    ),
+    "16.8": Exercise(
+        right=2 * 63 / 64 * 1 / 10 + 126 * 1e-4,
+        digits=2,
+        praise="The bytes take as long as with 1024 workers; the latency would take 0.20 seconds there.",
+        mistakes={
+            "The latency is missing: 126 messages, one after the other.": round(2 * 63 / 64 / 10, 2),
+            "That is one half: a reduce-scatter and an all-gather take 63 messages each.": round(
+                63 / 64 / 10 + 63 * 1e-4, 2
+            ),
+            "Each message has a 64th of the gradients, not all of them.": round(126 * (1 / 10 + 1e-4), 2),
+        },
+        hints=[
+            "How many messages follow one another, and how long is each?",
+            "2 x 63 messages of 1/64 GB.",
+            "126 x (0.0001 + 1/64/10) seconds.",
+        ],
+    ),
+}
