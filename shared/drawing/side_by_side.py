@@ -66,6 +66,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
             "bert": ["BERTModel.encode_backward"],
             "real_text": ["ngram_probabilities", "LoRA"],  # the baseline; Keras' layers have LoRA
+            "scaling_out": [
+                *("Group", "in_threads", "in_processes", "flatten", "unflatten"),  # what process groups are, in the others
+                *("ShardedAdam", "ParallelFeedForward"),  # FSDP and tensor parallelism, in the others
+                *("ring_bytes", "ring_seconds", "time_ring", "train"),
+            ],
         },
     },
     "pytorch": {
@@ -87,6 +92,11 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 ),  # one track trains the shipped model
                 *("LoRA", "add_lora"),
             ],
+            "scaling_out": [
+                *("join_group", "ShardedAttention", "distribute", "full_weights", "held_bytes", "accumulated_step"),
+                *("save_sharded", "newest", "load_sharded", "make_model", "train", "main"),  # what torchrun starts
+                *("demonstrate_no_sync", "demonstrate_uneven"),
+            ],
         },
     },
     "keras": {
@@ -107,6 +117,10 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 "Adam.steps",
             ],  # `compile` hands Adam the weights, `fit` calls it
             "real_text": ["add_lora"],  # NumPy's notebook trains no adapter
+            "scaling_out": [
+                *("make_model", "tensor_layout", "compute_in_float64", "train_jax", "train_tensorflow", "multi_worker"),
+                *("demonstrate_layer", "demonstrate_fit", "demonstrate_clip", "main"),  # what workers start
+            ],
         },
     },
 }

@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['CONFIG', 'BATCH', 'RATE', 'shard_batch', 'Group', 'in_threads', 'in_processes', 'flatten', 'unflatten', 'ShardedAdam',
-           'parallel_step', 'ParallelFeedForward', 'ring_bytes', 'ring_seconds', 'train']
+           'parallel_step', 'ParallelFeedForward', 'ring_bytes', 'ring_seconds', 'train', 'time_ring']
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-imports
 import threading
@@ -304,3 +304,16 @@ def train(
     received = 0 if group is None else group.bytes_received
     found = {"losses": np.array(losses), "weights": model.parameters()}
     return found | {"bytes": received, "seconds": float(np.median(seconds))}
+
+# %% ../../notebooks/16_scaling_out/numpy.ipynb #use-time
+def time_ring(group: Group, lengths: list[int], repeats: int) -> list[float]:
+    """The median time of an all-reduce of so many numbers, for each length."""
+    medians = []
+    for length in lengths:
+        vector, seconds = np.ones(length), []
+        for _ in range(repeats):
+            began = time.perf_counter()
+            group.all_reduce(vector)
+            seconds.append(time.perf_counter() - began)
+        medians.append(float(np.median(seconds)))
+    return medians
