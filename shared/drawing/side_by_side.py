@@ -67,7 +67,13 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "bert": ["BERTModel.encode_backward"],
             "real_text": ["ngram_probabilities", "LoRA"],  # the baseline; Keras' layers have LoRA
             "scaling_out": [
-                *("Group", "in_threads", "in_processes", "flatten", "unflatten"),  # what process groups are, in the others
+                *(
+                    "Group",
+                    "in_threads",
+                    "in_processes",
+                    "flatten",
+                    "unflatten",
+                ),  # what process groups are, in the others
                 *("ShardedAdam", "ParallelFeedForward"),  # FSDP and tensor parallelism, in the others
                 *("ring_bytes", "ring_seconds", "time_ring", "train"),
             ],

@@ -97,7 +97,7 @@ def in_threads(function: Callable, world_size: int, length: int, *arguments) -> 
     def work(rank: int) -> None:
         try:
             results[rank] = function(Group(rank, barrier, buffers), *arguments)
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - raised again below
             results[rank] = error
             barrier.abort()
 
@@ -106,8 +106,10 @@ def in_threads(function: Callable, world_size: int, length: int, *arguments) -> 
         thread.start()
     for thread in threads:
         thread.join()
-    errors = [each for each in results if isinstance(each, BaseException)]
-    for error in sorted(errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)):
+    errors = [each for each in results if isinstance(each, Exception)]
+    for error in sorted(
+        errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)
+    ):
         raise error
     return results
 

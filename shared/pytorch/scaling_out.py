@@ -206,7 +206,7 @@ def save_sharded(
 
     Every worker of the process group must call it.
     """
-    import torch.distributed.checkpoint as checkpoint
+    from torch.distributed import checkpoint
     from torch.distributed.checkpoint.state_dict import get_state_dict
 
     weights, moments = get_state_dict(model, optimizer)
@@ -225,14 +225,12 @@ def newest(folder: Path) -> Path | None:
     return max(folder.glob("step-*"), default=None)
 
 
-def load_sharded(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> int:
+def load_sharded(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     """Read a checkpoint of any number of workers; return its step.
 
     Raises ValueError, before anything is changed, if it is one of another model.
     """
-    import torch.distributed.checkpoint as checkpoint
+    from torch.distributed import checkpoint
     from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
     weights, moments = get_state_dict(model, optimizer)
@@ -244,7 +242,9 @@ def load_sharded(
     }
     wanted = {name: tuple(each.shape) for name, each in weights.items()}
     if sizes != wanted:
-        names = [name for name in {**sizes, **wanted} if sizes.get(name) != wanted.get(name)]
+        names = [
+            name for name in {**sizes, **wanted} if sizes.get(name) != wanted.get(name)
+        ]
         name = names[0]
         raise ValueError(
             f"{path.name} is a checkpoint of another model: {name} has shape "
@@ -412,7 +412,6 @@ def main() -> None:
         divided = {name: CONFIG[name] for name in ("num_heads", "d_ff")}
     check_workers(workers, **divided)
     follow_parent()
-    torch.use_deterministic_algorithms(True)
     device = join_group()
     kill = tuple(map(int, options.kill.split(":"))) if options.kill else None
     for index, engine in enumerate(options.engines):

@@ -1,0 +1,180 @@
+"""Worker processes: they end, whatever happens, they are on the loopback interface alone, and a failure is told in a sentence."""
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shared.frameworks import processes
+from shared.numpy import scaling_out
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ended(pid: int, seconds: float = 10) -> bool:
+    """Whether a process ends within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_alive(pid)
+
+
+def test_what_workers_write_is_returned():
+    commands = [[sys.executable, "-c", f"print({number})"] for number in range(2)]
+    assert processes.run(commands) == ["0\n", "1\n"]
+
+
+def test_a_worker_that_fails_is_told_and_the_others_end(tmp_path):
+    noted = tmp_path / "pid"
+    long = [sys.executable, "-c", f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(60)"]
+    wait = f"import os, time\nwhile not os.path.exists({str(noted)!r}): time.sleep(0.01)\ntime.sleep(0.2); raise ValueError('no data')"
+    with pytest.raises(RuntimeError, match=r"(?s)worker 1 failed \(exit status 1\):.*ValueError: no data"):
+        processes.run([long, [sys.executable, "-c", wait]])
+    assert ended(int(noted.read_text()))
+
+
+def test_a_worker_that_hangs_is_stopped_by_the_time_limit():
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"1 of 2 workers did not end within 0.5 seconds, and were stopped"):
+        processes.run([SLEEPER, [sys.executable, "-c", ""]], timeout=0.5)
+    assert time.monotonic() - began < 10
+
+
+def test_workers_end_when_the_block_is_left_by_an_interrupt():
+    started = []
+    with pytest.raises(KeyboardInterrupt), processes.started([SLEEPER, SLEEPER]) as workers:
+        started += [process for process, _ in workers]
+        raise KeyboardInterrupt
+    assert all(process.poll() is not None for process in started)
+
+
+def test_a_worker_does_not_outlive_a_killed_parent(tmp_path):
+    noted = tmp_path / "pid"
+    worker = (
+        "import os, time; from shared.frameworks.processes import follow_parent; follow_parent();"
+        f"open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    parent = f"import sys; from shared.frameworks import processes; processes.run([[sys.executable, '-c', {worker!r}]])"
+    process = subprocess.Popen([sys.executable, "-c", parent], cwd=processes.ROOT)
+    deadline = time.monotonic() + 30
+    while not (noted.exists() and noted.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert ended(int(noted.read_text()))
+
+
+def test_a_process_started_by_hand_follows_nobody(monkeypatch):
+    monkeypatch.delenv(processes.FOLLOWS, raising=False)
+    code = "from shared.frameworks.processes import follow_parent; follow_parent(); import time; time.sleep(0.5); print('there')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=processes.ROOT,
+    )
+    assert done.stdout == "there\n"
+
+
+def test_free_ports_are_different_and_free():
+    ports = processes.free_ports(3)
+    assert len(set(ports)) == 3
+    for port in ports:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((9, 8), "9 workers for a batch of 8 rows: expected at least one row for each"),
+        ((2, None, 3), "num_heads=3 can't be divided evenly among 2 workers"),
+        ((4, None, 4, 6), "d_ff=6 can't be divided evenly among 4 workers"),
+        ((0,), "workers=0"),
+    ],
+)
+def test_what_cannot_be_divided_is_told(arguments, told):
+    with pytest.raises(ValueError, match=told):
+        processes.check_workers(*arguments)
+    processes.check_workers(2, batch_size=2, num_heads=4, d_ff=6)
+
+
+LISTENING = """
+    import os, re, sys, time, torch.distributed as dist
+    from shared.frameworks.processes import follow_parent
+    from shared.pytorch.scaling_out import join_group
+    follow_parent()
+    join_group()
+    dist.barrier()
+    if dist.get_rank() == 0:
+        found = []
+        for pid in (os.getpid(), os.getppid()):  # this worker, and torchrun
+            fds = [f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd")]
+            links = [os.readlink(fd) for fd in fds if os.path.islink(fd)]
+            sockets = {each[8:-1] for each in links if each.startswith("socket:")}
+            for table in ("tcp", "tcp6"):
+                rows = [line.split() for line in open(f"/proc/net/{table}")][1:]
+                found += [row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in sockets]
+        print("listening", *found)
+    dist.barrier()
+    dist.destroy_process_group()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux' lists of sockets")
+def test_torchrun_listens_on_the_loopback_interface_alone(tmp_path, monkeypatch):
+    (tmp_path / "listening.py").write_text(textwrap.dedent(LISTENING))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    written = processes.torchrun("listening")
+    [line] = [line for line in written.splitlines() if line.startswith("listening")]
+    addresses = line.split()[1:]
+    assert addresses and set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}  # 127.0.0.1, backwards
+
+
+def test_spawn_returns_what_each_call_returned():
+    length = 5
+    sums = scaling_out.in_processes(scaling_out.time_ring, 2, length, [1, length], 1)
+    assert [len(each) for each in sums] == [2, 2]
+
+
+def test_spawn_tells_which_worker_failed_and_why():
+    with pytest.raises(RuntimeError, match=r"worker [01] failed: ValueError: 9 numbers: there is room for 5"):
+        scaling_out.in_processes(scaling_out.time_ring, 2, 5, [9], 1)
+
+
+def test_spawn_stops_what_hangs():
+    with pytest.raises(TimeoutError, match=r"1 of 1 workers did not end within 2 seconds"):
+        processes.spawn(hang, 1, timeout=2)
+
+
+def hang(rank, barrier):
+    time.sleep(60)
+
+
+def test_a_worker_that_ends_at_once_is_found_even_with_long_arguments():
+    with pytest.raises(RuntimeError, match=r"worker 0 ended without a result \(exit status 3\)"):
+        processes.spawn(leave, 1, np.zeros(10**6))
+
+
+def leave(rank, barrier, *arguments):
+    os._exit(3)
+
+
+def test_the_root_is_this_checkout():
+    assert (processes.ROOT / "shared" / "frameworks" / "processes.py") == Path(processes.__file__)
