@@ -147,6 +147,32 @@ def test_torchrun_listens_on_the_loopback_interface_alone(tmp_path, monkeypatch)
     assert addresses and set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}  # 127.0.0.1, backwards
 
 
+ALONE = """
+    import os, socket
+    print(*(name for _, name in socket.if_nameindex()), os.environ["TF_CONFIG"].count("127.0.0.1:"))
+"""
+
+
+def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(tmp_path, monkeypatch):
+    allowed = subprocess.run(
+        [sys.executable, "-c", "from shared.frameworks import processes; print(processes.leave_network())"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=processes.ROOT,
+    )
+    if allowed.stdout != "True\n":
+        pytest.skip("this system allows no network of one's own")
+    (tmp_path / "alone.py").write_text(textwrap.dedent(ALONE))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert processes.cluster("alone") == ["lo 2\n", "lo 2\n"]
+
+
+def test_a_cluster_tells_which_worker_failed():
+    with pytest.raises(RuntimeError, match=r"worker [01] failed \(exit status 1\)"):
+        processes.cluster("no_such_module")
+
+
 def test_spawn_returns_what_each_call_returned():
     length = 5
     sums = scaling_out.in_processes(scaling_out.time_ring, 2, length, [1, length], 1)
