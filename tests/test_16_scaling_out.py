@@ -165,3 +165,34 @@ def test_grammar_gives_the_same_batch_for_the_same_step():
     assert inputs.min() >= 0 and inputs.max() <= len(in_numpy.grammar.WORDS)
     sentence = in_numpy.grammar.sample(5, seed=(0, 3))[0].split()
     assert [in_numpy.grammar.WORDS[token - 1] for token in inputs[0]] == sentence[:4]
+
+
+@pytest.fixture
+def group_of_one(tmp_path):
+    """A process group of this process alone."""
+    store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield torch.distributed.group.WORLD
+    torch.distributed.destroy_process_group()
+
+
+def test_accumulated_parts_are_exchanged_once_and_make_the_step_of_the_batch(group_of_one):
+    inputs, targets = (torch.tensor(rows) for rows in in_numpy.grammar.batch_at(23, 8, 16))
+    whole, exchanges = in_pytorch.make_model(None), []
+    adam = torch.optim.AdamW(whole.parameters(), 1e-3)
+    expected = in_pytorch.parallel_step(whole, adam, inputs, targets, None, ignore_index=0)
+
+    def count(_, bucket):
+        exchanges.append(bucket.index())
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
+
+    model = in_pytorch.DistributedDataParallel(in_pytorch.make_model(None))
+    model.register_comm_hook(None, count)
+    adam = torch.optim.AdamW(model.parameters(), 1e-3)
+    parts = list(zip(inputs.tensor_split(3), targets.tensor_split(3)))
+    loss = in_pytorch.accumulated_step(model, adam, parts, group_of_one, ignore_index=0)
+    assert loss == pytest.approx(expected, abs=1e-13) and len(exchanges) == 1
+    for name, weight in model.module.named_parameters():
+        torch.testing.assert_close(weight, whole.get_parameter(name), rtol=0, atol=1e-12)

@@ -505,3 +505,13 @@ def test_curves_of_trained_models_are_drawn_alike(figures):
 def test_numbers_of_trained_models_are_not_told():
     picture = plots.line_panels([0, 1], {"left": {"a": [1.0, 2.0]}}, "x", "y", trained=True)
     assert picture.alt == "Curves of y against x. left: a."
+
+
+def test_ring_tells_how_many_parts_are_complete_and_refuses_what_is_no_ring():
+    start, end = np.array([[1, 2], [10, 20]]), np.array([[11, 22], [11, 22]])
+    picture = plots.ring({"start": start, "add 1": np.array([[11, 2], [10, 22]]), "copy 1": end})
+    assert picture.alt == "What 2 workers hold in 2 parts; complete are, start 0 of 4, add 1 2 of 4, copy 1 4 of 4."
+    with pytest.raises(ValueError, match="equal rows in the last one"):
+        plots.ring({"start": end, "end": start})
+    with pytest.raises(ValueError, match="arrays of one shape"):
+        plots.ring({"start": start[:1], "end": end})

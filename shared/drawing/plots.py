@@ -957,9 +957,10 @@ def ring(stages: Mapping[str, np.ndarray]) -> Picture:
         raise ValueError("stages: expected arrays of one shape, and equal rows in the last one")
     workers, parts = last.shape
     figure = Figure(figsize=(7.4, 0.8 + 0.42 * workers))
+    widths = [parts + 1.9, *[parts] * (len(grids) - 1)]  # the first has the names of the workers
     told = []
     for number, (axes, (name, grid)) in enumerate(
-        zip(figure.subplots(1, len(grids), squeeze=False).flat, grids.items())
+        zip(figure.subplots(1, len(grids), squeeze=False, width_ratios=widths).flat, grids.items())
     ):
         done = grid == last
         for row, column in np.ndindex(grid.shape):

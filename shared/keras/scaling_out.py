@@ -61,18 +61,18 @@ def parallel_step(
         # 1 predict
         logits = model(inputs, training=True)
         # 2 add up this worker's losses
-        kept = ops.cast(targets != ignore_index, logits.dtype)
         mean = cross_entropy(logits, targets, *options)
+        kept = ops.cast(targets != ignore_index, mean.dtype)
         count = ops.sum(kept)
-        sums = ops.stack([mean * count, count])
-        # 3 add up losses and counts of all workers
-        sums = ops.stop_gradient(sums)
-        total, number = ops.unstack(add("SUM", sums))
-        # 4 find every gradient, divided by the count of all
-        loss = mean * count / number
+        loss = mean * count
+    # 3 add up losses and counts of all workers
+    sums = ops.stack([loss, count])
+    total, number = ops.unstack(add("SUM", sums))
+    # 4 find every gradient, divided by the count of all
     weights = model.trainable_variables
     values = [weight.value for weight in weights]
-    gradients = tape.gradient(loss, values)
+    share = {"output_gradients": 1 / number}
+    gradients = tape.gradient(loss, values, **share)
     # 5 add up the gradients of all workers
     # 6 move every weight
     optimizer.apply(gradients, weights)

@@ -130,13 +130,13 @@ class ShardedAttention(CausalSelfAttention):
         return self.output(rearrange(attended, "b h n d -> b n (h d)"))
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-distribute
-ENGINES = ("one", "ddp", "fsdp", "tensor")
+ENGINES = ("one", "ddp", "accumulated", "fsdp", "tensor")
 
 
 def distribute(model: GPTModel, engine: str, mesh: DeviceMesh | None) -> nn.Module:
     """The model as an engine trains it; the mesh has the axes data and model."""
     check_choice(ENGINES, engine=engine)
-    if engine == "ddp":
+    if engine in ("ddp", "accumulated"):
         return DistributedDataParallel(model, process_group=mesh["data"].get_group())
     if engine == "fsdp":
         from torch.distributed.fsdp import fully_shard
@@ -321,7 +321,12 @@ def train(
         batch = [shard_batch(torch.tensor(rows, device=device), *data) for rows in arrays]
         if kill == (rank, step) and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
             os.kill(os.getpid(), signal.SIGKILL)
-        losses.append(parallel_step(model, optimizer, *batch, group, ignore_index=0))
+        if engine == "accumulated":  # as if half of the rows were all that fits
+            parts = list(zip(*(rows.tensor_split(2) for rows in batch)))
+            loss = accumulated_step(model, optimizer, parts, group, ignore_index=0)
+        else:
+            loss = parallel_step(model, optimizer, *batch, group, ignore_index=0)
+        losses.append(loss)
         seconds.append(time.perf_counter() - began)
         if folder is not None and (step + 1) % save_every == 0:
             save_sharded(folder, model, optimizer, step + 1)
@@ -365,7 +370,7 @@ def demonstrate_no_sync() -> tuple[dict, dict]:
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-uneven-code
 def demonstrate_uneven() -> tuple[dict, dict]:
-    """One worker has a batch fewer than the other: what happens, without and with join."""
+    """One worker has a batch fewer than the other, without and with join."""
     rank, told = dist.get_rank(), {}
     batches = torch.ones(4 - rank, 2, 3)  # four for worker 0, three for worker 1
     impatient = dist.new_group(timeout=timedelta(seconds=1))
@@ -409,7 +414,7 @@ def main() -> None:
     workers = int(os.environ["WORLD_SIZE"])
     divided = {"batch_size": BATCH}
     if "tensor" in options.engines:
-        divided = {name: CONFIG[name] for name in ("num_heads", "d_ff")}
+        divided |= {name: CONFIG[name] for name in ("num_heads", "d_ff")}
     check_workers(workers, **divided)
     follow_parent()
     device = join_group()
