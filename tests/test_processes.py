@@ -168,6 +168,24 @@ def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(tmp_path
     assert processes.cluster("alone") == ["lo 2\n", "lo 2\n"]
 
 
+REFUSED = """
+    import fcntl, socket
+    from shared.frameworks import processes
+    def refuse(*given):
+        raise PermissionError(1, "Operation not permitted")
+    fcntl.ioctl = refuse
+    before = [name for _, name in socket.if_nameindex()]
+    print(processes.leave_network(), before == [name for _, name in socket.if_nameindex()])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has networks of one's own")
+def test_where_the_loopback_interface_may_not_be_switched_on_nothing_changes():
+    code = textwrap.dedent(REFUSED)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=processes.ROOT)
+    assert done.stdout == "False True\n"
+
+
 def test_a_cluster_tells_which_worker_failed():
     with pytest.raises(RuntimeError, match=r"worker [01] failed \(exit status 1\)"):
         processes.cluster("no_such_module")

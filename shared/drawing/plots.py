@@ -957,24 +957,21 @@ def ring(stages: Mapping[str, np.ndarray]) -> Picture:
         raise ValueError("stages: expected arrays of one shape, and equal rows in the last one")
     workers, parts = last.shape
     figure = Figure(figsize=(7.4, 0.8 + 0.42 * workers))
-    widths = [parts + 1.9, *[parts] * (len(grids) - 1)]  # the first has the names of the workers
-    told = []
-    for number, (axes, (name, grid)) in enumerate(
-        zip(figure.subplots(1, len(grids), squeeze=False, width_ratios=widths).flat, grids.items())
-    ):
-        done = grid == last
+    axes, told = figure.subplots(), []
+    for number, (name, grid) in enumerate(grids.items()):
+        left, done = number * (parts + 0.4), grid == last
         for row, column in np.ndindex(grid.shape):
             shade = "#0072b2" if done[row, column] else "#f2f3f5"
-            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=2))
+            axes.add_patch(Rectangle((left + column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=2))
             ink = "white" if done[row, column] else INK
             text = f"{grid[row, column]:g}"
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
-        for row in range(workers) if not number else ():
-            axes.text(-0.15, row + 0.5, f"worker {row}", ha="right", va="center", fontsize=9)
-        axes.set_title(name, fontsize=10)
-        axes.set(xlim=(-1.9 if not number else 0, parts), ylim=(workers, 0))
-        axes.set_axis_off()
+            axes.text(left + column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
+        axes.text(left + parts / 2, -0.15, name, ha="center", va="bottom", fontsize=10)
         told.append(f"{name} {done.sum()} of {done.size}")
+    for row in range(workers):
+        axes.text(-0.15, row + 0.5, f"worker {row}", ha="right", va="center", fontsize=9)
+    axes.set(xlim=(-1.9, len(grids) * (parts + 0.4)), ylim=(workers, -0.7))
+    axes.set_axis_off()
     return show(figure, f"What {workers} workers hold in {parts} parts; complete are, {', '.join(told)}.")
 
 

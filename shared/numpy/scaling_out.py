@@ -49,14 +49,14 @@ class Group:
 
     def reduce_scatter(self, vector: Float[ndarray, "length"]) -> ndarray:
         """Add up the vectors of all workers; return this worker's part of the sum."""
-        own, left = self._parts(vector)
+        own, left = self._write(vector)
         # 1 tell the others that this row is written
         self.barrier.wait()
         for step in range(self.world_size - 1):
             # 2 add the neighbor's sum so far of one part
-            part = (self.rank - 2 - step) % self.world_size
-            own[part] += left[part]
-            self.bytes_received += left[part].nbytes
+            index = (self.rank - 2 - step) % self.world_size
+            own[index] += left[index]
+            self.bytes_received += left[index].nbytes
             # 3 wait until all have
             self.barrier.wait()
         return own[self.rank].copy()
@@ -65,7 +65,7 @@ class Group:
         """Join the parts of all workers to one vector of this length."""
         vector = np.zeros(length)
         np.array_split(vector, self.world_size)[self.rank][:] = part
-        own, left = self._parts(vector)
+        own, left = self._write(vector)
         self.barrier.wait()
         for step in range(self.world_size - 1):
             index = (self.rank - 1 - step) % self.world_size
@@ -78,8 +78,8 @@ class Group:
         """Add up the vectors of all workers; every worker gets the whole sum."""
         return self.all_gather(self.reduce_scatter(vector), len(vector))
 
-    def _parts(self, vector: ndarray) -> tuple[list, list]:
-        """This worker's row, which gets the vector, and its neighbor's, in parts."""
+    def _write(self, vector: ndarray) -> tuple[list, list]:
+        """Write the vector into this worker's row; this row and the neighbor's, in parts."""
         length = len(vector)
         if length > self.buffers.shape[1]:
             room = self.buffers.shape[1]
@@ -107,10 +107,10 @@ def in_threads(function: Callable, world_size: int, length: int, *arguments) -> 
     for thread in threads:
         thread.join()
     errors = [each for each in results if isinstance(each, Exception)]
-    for error in sorted(
-        errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)
-    ):
-        raise error
+    # the failure itself, before those who waited for that worker
+    errors.sort(key=lambda error: isinstance(error, threading.BrokenBarrierError))
+    if errors:
+        raise errors[0]
     return results
 
 
@@ -215,7 +215,8 @@ def parallel_step(
     model.backward(grad * (count / number))
     # 5 add up the gradients of all workers
     gradients = model.gradients().values()
-    if not isinstance(optimizer, ShardedAdam):  # it does
+    # a ShardedAdam adds them up itself
+    if not isinstance(optimizer, ShardedAdam):
         unflatten(add(flatten(gradients)), gradients)
     # 6 move every weight
     optimizer.step()
@@ -266,7 +267,7 @@ class ParallelFeedForward:
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-cost
 @checked
 def ring_bytes(length: int, world_size: int, item_size: int = 8) -> float:
-    """Bytes that each worker receives in an all-reduce of so many numbers."""
+    """Bytes that a worker receives, on average, in an all-reduce of so many numbers."""
     return 2 * (world_size - 1) / world_size * length * item_size
 
 
@@ -290,7 +291,7 @@ BATCH, RATE = 8, 3e-3
 def train(
     group: Group | None, weights: dict, steps: int = 20, sharded: bool = False
 ) -> dict:
-    """Train chapter 14's GPT on this worker's rows: losses, weights, bytes, seconds."""
+    """Train chapter 14's GPT on this worker's rows; what came of it, and what it took."""
     model = GPTModel(**CONFIG, rng=0)
     for name, array in model.parameters().items():
         array[...] = weights[name]
@@ -304,7 +305,10 @@ def train(
         losses.append(parallel_step(model, optimizer, *batch, group, ignore_index=0))
         seconds.append(time.perf_counter() - began)
     received = 0 if group is None else group.bytes_received
+    adam = optimizer.adam if sharded else optimizer
+    moments = [*adam.first_moment.values(), *adam.second_moment.values()]
     found = {"losses": np.array(losses), "weights": model.parameters()}
+    found["moments"] = sum(array.nbytes for array in moments)
     return found | {"bytes": received, "seconds": float(np.median(seconds))}
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #use-time

@@ -155,6 +155,7 @@ def distribute(model: GPTModel, engine: str, mesh: DeviceMesh | None) -> nn.Modu
         plan |= {"feed_forward.expand": ColwiseParallel()}
         plan |= {"feed_forward.contract": RowwiseParallel()}
         for block in model.blocks:
+            # the same weights, with a forward pass of its own
             block.attention.__class__ = ShardedAttention
             parallelize_module(block, mesh["model"], plan)
     return model
@@ -435,7 +436,8 @@ def main() -> None:
             found = {f"weights/{key}": array for key, array in weights.items()}
             found["losses"] = np.array(losses)
             if dist.get_rank() == 0:
-                print(f"{name}, {workers} workers: loss {losses[0]:.4f}", end=" ")
+                who = "one process" if engine == "one" else f"{name}, {workers} workers"
+                print(f"{who}: loss {losses[0]:.4f}", end=" ")
                 print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
         if options.out and dist.get_rank() == 0:
             save_arrays(found, options.out / f"{name}.safetensors", told)
