@@ -79,7 +79,7 @@ class Group:
         return self.all_gather(self.reduce_scatter(vector), len(vector))
 
     def _write(self, vector: ndarray) -> tuple[list, list]:
-        """Write the vector into this worker's row; this row and the neighbor's, in parts."""
+        """Write the vector into this worker's row; its parts and the neighbor's."""
         length = len(vector)
         if length > self.buffers.shape[1]:
             room = self.buffers.shape[1]
