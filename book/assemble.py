@@ -1,0 +1,398 @@
+"""Read the notebooks as they are stored, check them, and lay out the sources of the book: `make book`.
+
+Nothing is executed, and nothing but Python's standard library is needed. The sources go to book/_build/source in the layout
+of the repository, so that every link between notebooks is right as it is. What is wrong in them is said with its file and
+its heading, all at once, and the exit status is 1.
+"""
+
+import ast
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "book" / "_build"
+MAP = "notebooks/00_start_here.ipynb"
+TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}
+TWINS = ("numpy", "pytorch", "keras")
+# Where the compare notebook says what the twins say under a heading, and the other way round; its top where there is no such place.
+TO_COMPARE = {
+    "Build it": "Step by step",
+    "Check it": "Proof",
+    "Pitfalls": "Key differences",
+    "Exercises": "Exercises",
+}
+FROM_COMPARE = {there: here for here, there in TO_COMPARE.items()} | {"Dictionary": "Build it"}
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
+_FENCE = re.compile(r"\s*(```+|~~~+)")
+_LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
+
+
+@dataclass
+class Heading:
+    level: int
+    text: str  # without the signs of Markdown
+
+    @property
+    def anchor(self) -> str:
+        """What Jupyter calls it in a link."""
+        return self.text.replace(" ", "-")
+
+
+@dataclass
+class Page:
+    """A notebook or a Markdown file: its headings, its links, and what is wrong with it."""
+
+    path: str  # from the root of the repository, such as notebooks/06_attention/numpy.ipynb
+    headings: list[Heading] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)  # target, and the heading that it is under
+    minutes: int | None = None
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What Sphinx calls it: the path without its ending."""
+        return self.path.rpartition(".")[0]
+
+    @property
+    def title(self) -> str:
+        return next((heading.text for heading in self.headings if heading.level == 1), "")
+
+    def sections(self) -> list[str]:
+        return [heading.text for heading in self.headings if heading.level == 2]
+
+    def complain(self, under: str, what: str) -> None:
+        self.wrong.append(f'{self.path}, under "{under}": {what}')
+
+
+def plain(markdown: str) -> str:
+    """The words of a heading."""
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"(\*\*|__)(.+?)\1", r"\2", text)
+    text = re.sub(r"(?<!\w)([*_])(?!\s)(.+?)(?<!\s)\1(?!\w)", r"\2", text)
+    return text.replace("`", "").replace("\\", "").strip()
+
+
+def read_markdown(page: Page, text: str, under: str) -> str:
+    """Add the headings and links of a text to a page, and return the last heading."""
+    fence, prose = "", []
+    for line in [*text.splitlines(), "# end of the text"]:
+        opened = _FENCE.match(line)
+        if fence:
+            fence = "" if opened and opened[1].startswith(fence) and not line.strip().strip(opened[1][0]) else fence
+            continue
+        if opened:
+            fence = opened[1]
+            continue
+        heading = _HEADING.match(line)
+        if heading:
+            page.links += [(link, under) for link in links("\n".join(prose))]
+            prose = []
+            if line != "# end of the text":
+                page.headings.append(Heading(len(heading[1]), plain(heading[2])))
+                under = page.headings[-1].text
+        prose.append(line)
+    return under
+
+
+def links(markdown: str) -> list[str]:
+    """The targets of the links in a text; what looks like one in code or in a formula is none."""
+    text = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", markdown, flags=re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|(?<![\\$])\$(?!\s)[^$\n]+?(?<![\s\\])\$", "", text, flags=re.DOTALL)
+    return [target for target in _LINK.findall(text) if target]
+
+
+def read_notebook(root: Path, path: str) -> Page:
+    """A notebook's headings and links; it complains of a cell that has not been run, or that failed."""
+    page = Page(path)
+    try:
+        cells = json.loads((root / path).read_text(encoding="utf-8"))["cells"]
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        page.wrong.append(f"{path}: this is not a notebook")
+        return page
+    under = ""
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            under = read_markdown(page, source, under)
+        elif cell["cell_type"] == "code" and source.strip():
+            if cell.get("execution_count") is None:
+                page.complain(under, f"cell {cell.get('id')} has no stored output; make run stores it")
+            for output in cell.get("outputs", []):
+                if output["output_type"] == "error":
+                    page.complain(under, f"cell {cell.get('id')} ended in {output['ename']}: {output['evalue']}")
+    if not any(cell.get("outputs") for cell in cells):
+        page.complain(under, "the notebook has no outputs; make run stores them")
+    opening = "".join(cells[0]["source"]) if cells else ""
+    told = re.search(r"[Aa]bout (\d+) minutes", opening)
+    page.minutes = int(told[1]) if told else None
+    if not page.title:
+        page.wrong.append(f"{path}: expected a title, a line that starts with #")
+    elif page.minutes is None and path != MAP:
+        page.complain(page.title, "the opening must say how long it takes, as in About 45 minutes")
+    return page
+
+
+def read_text(root: Path, path: str) -> Page:
+    page = Page(path)
+    read_markdown(page, (root / path).read_text(encoding="utf-8"), "")
+    if not page.title:
+        page.wrong.append(f"{path}: expected a title, a line that starts with #")
+    return page
+
+
+@dataclass
+class Chapter:
+    folder: str  # such as 06_attention
+    title: str
+    pages: dict[str, Page]  # track -> its notebook
+
+    @property
+    def number(self) -> str:
+        return self.folder[:2]
+
+
+class Course:
+    """All pages of the book, what is wrong with them, and how they hang together."""
+
+    def __init__(self, root: Path = ROOT):
+        self.root = root
+        self.wrong: list[str] = []
+        self.map = read_notebook(root, MAP)
+        self.chapters = [self.read_chapter(name) for name in chapter_names(root)]
+        self.teachers = [
+            read_text(root, path.relative_to(root).as_posix()) for path in sorted((root / "teachers").glob("*.md"))
+        ]
+        self.files: set[str] = set()  # linked, and no page
+        self.pages = {page.path: page for page in (self.map, *self.notebooks(), *self.teachers)}
+        for page in self.pages.values():
+            self.wrong += page.wrong
+        for chapter in self.chapters:
+            self.compare_headings(chapter)
+        for page in self.pages.values():
+            for target, under in page.links:
+                self.follow(page, target, under)
+
+    def notebooks(self) -> list[Page]:
+        return [page for chapter in self.chapters for page in chapter.pages.values()]
+
+    def read_chapter(self, folder: str) -> Chapter:
+        pages = {}
+        for track in TRACKS:
+            path = f"notebooks/{folder}/{track}.ipynb"
+            if (self.root / path).is_file():
+                pages[track] = read_notebook(self.root, path)
+            else:
+                self.wrong.append(f"notebooks/{folder}: there is no {track}.ipynb")
+        row = re.search(
+            rf"^\| {folder[:2]} \| ([^|]+) \|.*\({folder}/numpy\.ipynb\)", markdown(self.root / MAP), re.MULTILINE
+        )
+        if not row:
+            self.wrong.append(f'{MAP}, under "The map": the table has no row for {folder}')
+        return Chapter(folder, row[1].strip() if row else folder, pages)
+
+    def compare_headings(self, chapter: Chapter) -> None:
+        """Twins have the same `##` headings, and compare those that they lead to."""
+        twins = [chapter.pages[track] for track in TWINS if track in chapter.pages]
+        wanted = list(dict.fromkeys(heading for page in twins for heading in page.sections()))
+        for page in twins:
+            for heading in wanted:
+                if heading not in page.sections():
+                    other = next(twin for twin in twins if heading in twin.sections())
+                    self.wrong.append(f'{page.path}: the heading "{heading}" is missing; {other.path} has it')
+        compare = chapter.pages.get("compare")
+        for here, there in TO_COMPARE.items():
+            if compare and here in wanted and there not in compare.sections():
+                self.wrong.append(f'{compare.path}: the heading "{there}" is missing; "{here}" of the twins leads to it')
+
+    def follow(self, page: Page, target: str, under: str) -> None:
+        """See that a link leads somewhere."""
+        if re.match(r"[a-z][a-z+.-]*:", target):  # https, mailto
+            return
+        path, _, anchor = unquote(target).partition("#")
+        found = page.path
+        if path:
+            try:
+                found = (self.root / page.path).parent.joinpath(path).resolve().relative_to(self.root).as_posix()
+            except ValueError:
+                found = ""
+        said = f'{page.path}, under "{under}": the link to {target}'
+        if found in self.pages:
+            if anchor and anchor not in [heading.anchor for heading in self.pages[found].headings]:
+                self.wrong.append(f"{said} leads to a heading that {found} does not have")
+        elif found and (self.root / found).is_file():
+            self.files.add(found)
+        elif found and (self.root / found).is_dir():
+            self.wrong.append(f"{said} leads to a folder, and the book has no page for that")
+        else:
+            self.wrong.append(f"{said} leads to a file that does not exist")
+
+    def route(self) -> dict[str, dict[str, list[str]]]:
+        """The pages before and after each: NumPy, then PyTorch or Keras, then compare, then the next chapter's NumPy."""
+        stops = [[self.map.name]]
+        for chapter in self.chapters:
+            stops += [
+                [chapter.pages[track].name for track in group] for group in (["numpy"], ["pytorch", "keras"], ["compare"])
+            ]
+        stops = [["index"], *stops]
+        found = {}
+        for before, here, after in zip([[], *stops], stops, [*stops[1:], []]):
+            found |= {name: {"previous": before, "next": after} for name in here}
+        return found
+
+    def twins(self, chapter: Chapter, track: str) -> list[dict[str, int]]:
+        """For each heading of a notebook: track -> which heading of that track's notebook is the same place; -1 is its top.
+
+        A `###` heading leads only to notebooks that have the same one in the same section.
+        """
+        found = []
+        section = ""
+        for heading in chapter.pages[track].headings:
+            section = heading.text if heading.level <= 2 else section
+            places = {}
+            for other, page in chapter.pages.items():
+                if other == track or heading.level not in (2, 3):
+                    continue
+                place = self.same_place(track, other, page, section, heading)
+                if place is not None:
+                    places[other] = place
+            found.append(places)
+        return found
+
+    @staticmethod
+    def same_place(track: str, other: str, page: Page, section: str, heading: Heading) -> int | None:
+        there = FROM_COMPARE if track == "compare" else TO_COMPARE if other == "compare" else {}
+        wanted = there.get(section, section) if other == "compare" or track == "compare" else section
+        inside = False
+        top = -1 if heading.level == 2 else None
+        for number, each in enumerate(page.headings):
+            if each.level == 2:
+                inside = each.text == wanted
+                if inside and heading.level == 2:
+                    return number
+            elif inside and each.level == heading.level and each.text == heading.text:
+                return number
+        return top
+
+    def facts(self) -> dict:
+        """What the pages need to know of one another."""
+        route = self.route()
+        titles = {"index": "The first page", self.map.name: "The map"}
+        pages = {self.map.name: {"headings": [heading.text for heading in self.map.headings]}}
+        for chapter in self.chapters:
+            for track, page in chapter.pages.items():
+                titles[page.name] = f"{chapter.number} {chapter.title}: {TRACKS[track]}"
+                pages[page.name] = {
+                    "headings": [heading.text for heading in page.headings],
+                    "chapter": f"{chapter.number} {chapter.title}",
+                    "track": track,
+                    "minutes": page.minutes,
+                    "exercises": "Exercises" in page.sections(),
+                    "tracks": {other: twin.name for other, twin in chapter.pages.items()},
+                    "twins": self.twins(chapter, track),
+                }
+        return {"tracks": TRACKS, "titles": titles, "route": route, "pages": pages}
+
+
+def chapter_names(root: Path) -> list[str]:
+    """The folders of the chapters, in the order of the map that COURSE draws; a folder that it lacks comes last."""
+    folders = sorted(path.name for path in (root / "notebooks").glob("[0-9][0-9]_*") if path.is_dir())
+    folders = [name for name in folders if any((root / "notebooks" / name).glob("*.ipynb"))]
+    drawn = course_table(root / "shared" / "drawing" / "diagrams.py")
+    return sorted(folders, key=lambda name: (drawn.index(name[3:]) if name[3:] in drawn else len(drawn), name))
+
+
+def course_table(path: Path) -> list[str]:
+    """The chapters of COURSE, read and not imported: the book needs none of the libraries that draw it."""
+    if path.is_file():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "COURSE":
+                return list(ast.literal_eval(node.value))
+    return []
+
+
+def markdown(path: Path) -> str:
+    """All text of a notebook; none if it can't be read, which has been said elsewhere."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        return ""
+
+
+def toctree(entries: dict[str, str], caption: str = "") -> str:
+    """A table of contents that shows in the side bar alone: title -> page, from the page that it is on."""
+    lines = [f"{title} <{page}>" for title, page in entries.items()]
+    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+    return "\n".join(["```{toctree}", *options, "", *lines, "```"])
+
+
+def first_page(course: Course, template: str) -> str:
+    """book/index.md with the table of the chapters, and with the side bar's contents below."""
+    rows = ["| | Chapter | " + " | ".join(TRACKS.values()) + " |", "|--" * (2 + len(TRACKS)) + "|"]
+    for chapter in course.chapters:
+        cells = [f"[{page.minutes}&nbsp;min]({page.path})" for page in chapter.pages.values()]
+        rows.append(f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |")
+    chapters = {f"{chapter.number} {chapter.title}": f"/{chapter.pages['numpy'].name}" for chapter in course.chapters}
+    trees = [toctree({"The map": f"/{course.map.name}"}), toctree(chapters, "Chapters")]
+    if course.teachers:
+        trees.append(toctree({"For teachers": "/teachers/index"}, "Teaching"))
+    return "\n\n".join([template.rstrip().replace("{{chapters}}", "\n".join(rows)), *trees]) + "\n"
+
+
+def lay_out(course: Course, source: Path) -> None:
+    """Write the sources that Sphinx reads, and facts.json that book/pages.py reads."""
+
+    def put(path: str, text: str) -> None:
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        (source / path).write_text(text, encoding="utf-8", newline="\n")
+
+    def copy(path: str) -> None:
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(course.root / path, source / path)
+
+    for page in [course.map, *course.notebooks(), *course.teachers]:
+        copy(page.path)
+    for path in sorted(course.files):
+        copy(path)
+    copy("images/three_ways.svg")
+    put("index.md", first_page(course, (course.root / "book" / "index.md").read_text(encoding="utf-8")))
+    for chapter in course.chapters:  # the NumPy notebook is the chapter's entry in the side bar, the others are below it
+        path = chapter.pages["numpy"].path
+        notebook = json.loads((source / path).read_text(encoding="utf-8"))
+        others = {TRACKS[track]: track for track in TRACKS if track != "numpy"}
+        notebook["cells"].append({"cell_type": "markdown", "id": "contents", "metadata": {}, "source": toctree(others)})
+        put(path, json.dumps(notebook, ensure_ascii=False))
+    lay_out_teachers(course, put)
+    put("facts.json", json.dumps(course.facts(), ensure_ascii=False, indent=1))
+
+
+def lay_out_teachers(course: Course, put) -> None:
+    """The pages of the folder `teachers`, whichever there are, under teachers/index: README.md or index.md if there is one."""
+    if not course.teachers:
+        return
+    opening = next((page for page in course.teachers if page.name in ("teachers/index", "teachers/README")), None)
+    others = [page for page in course.teachers if page is not opening]
+    if opening:
+        text = (course.root / opening.path).read_text(encoding="utf-8")
+    else:
+        listed = "\n".join(f"- [{page.title}]({Path(page.path).name})" for page in others)
+        text = f"# For teachers\n\nA page for each of these chapters:\n\n{listed}\n"
+    tree = toctree({page.title: Path(page.name).name for page in others}) if others else ""
+    put("teachers/index.md", f"{text.rstrip()}\n\n{tree}\n")
+
+
+def main() -> None:
+    course = Course()
+    if course.wrong:
+        sys.exit("\n".join([*course.wrong, f"The book was not built: {len(course.wrong)} of its sources' places are wrong."]))
+    shutil.rmtree(BUILD, ignore_errors=True)
+    lay_out(course, BUILD / "source")
+
+
+if __name__ == "__main__":
+    main()

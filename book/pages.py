@@ -1,0 +1,175 @@
+"""What the book adds to Sphinx: the route, the same heading in the other notebooks, formulas as drawings, figures as files."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+import ziamath
+from bs4 import BeautifulSoup
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
+ziamath.config.svg2 = False  # outlines where they are used; <use> would need names that are unique on a page
+ziamath.config.precision = 1
+SIZE = 40  # of a letter in the drawings' own units; with the precision above, to 1/400 of a letter
+_IMAGE = re.compile(r'src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/=\s]+)"')
+_logger = logging.getLogger(__name__)
+
+
+def anchor(title: str) -> str:
+    """What a link calls a heading, in Jupyter and here."""
+    return title.replace(" ", "-")
+
+
+def read_facts(app) -> None:
+    app.env.book_facts = json.loads((Path(app.srcdir) / "facts.json").read_text(encoding="utf-8"))
+    if not hasattr(app.env, "book_ids"):
+        app.env.book_ids = {}
+
+
+def collect_ids(app, doctree) -> None:
+    """The id of each heading of a notebook, in their order."""
+    facts = app.env.book_facts["pages"].get(app.env.docname)
+    if facts is None:
+        return
+    found = [section["ids"][0] for section in doctree.findall(nodes.section)]
+    if len(found) != len(facts["headings"]):
+        _logger.warning(
+            f"{app.env.docname}: {len(found)} headings on the page, {len(facts['headings'])} in the notebook"
+        )
+    app.env.book_ids[app.env.docname] = found
+
+
+def link_twins(app, doctree, docname) -> None:
+    """Below a heading, links to the same place in the other notebooks of the chapter."""
+    everything = app.env.book_facts
+    facts = everything["pages"].get(docname, {})
+    for section, places in zip(list(doctree.findall(nodes.section)), facts.get("twins", ())):
+        if not places:
+            continue
+        links = nodes.paragraph("", "", nodes.inline("", "Also in "), classes=["twins"])
+        title = section[0].astext()
+        for number, (track, place) in enumerate(places.items()):
+            there = facts["tracks"][track]
+            name = everything["tracks"][track]
+            uri = app.builder.get_relative_uri(docname, there)
+            if place >= 0:
+                heading = everything["pages"][there]["headings"][place]
+                uri += f"#{app.env.book_ids[there][place]}"
+                name += f": {heading}" if heading != title else ""
+            links += nodes.Text(" · ") if number else nodes.Text("")
+            links += nodes.reference("", name, internal=True, refuri=uri, classes=[f"track-{track}"])
+        section.insert(1, links)
+
+
+def store_images(app, doctree, docname) -> None:
+    """Figures become files; in the EPUB, what a notebook shows as HTML becomes XML, without scripts."""
+    folder = Path(app.outdir) / "_images"
+    up = "../" * docname.count("/")
+
+    def store(found: re.Match) -> str:
+        data = base64.b64decode(found[2])
+        name = hashlib.sha256(data).hexdigest()[:20] + {"png": ".png", "svg+xml": ".svg"}[found[1]]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+        return f'src="{up}_images/{name}"'
+
+    for node in list(doctree.findall(nodes.raw)):
+        if "html" not in node.get("format", ""):
+            continue
+        text = node.astext()
+        scripted = "<script" in text  # what a script draws keeps what it needs inside
+        text = text if scripted and app.builder.name != "epub" else _IMAGE.sub(store, text)
+        text = as_xml(text) if app.builder.name == "epub" else text
+        node.replace_self(nodes.raw("", text, format="html"))
+
+
+def as_xml(text: str) -> str:
+    """HTML as the XML that an EPUB must be: every tag closed, and nothing that runs."""
+    soup = BeautifulSoup(text, "html.parser")
+    for tag in soup.find_all(["script", "template", "style"]):
+        tag.decompose()
+    for tag in soup.find_all(True):
+        for name in [name for name in tag.attrs if name.startswith("on") or name == "border"]:
+            del tag[name]
+    return soup.decode(formatter="minimal")
+
+
+def draw(latex: str, inline: bool, label: bool) -> str:
+    """A formula as SVG in the color of its text, sized in em, standing on the line; with a label, the label is its TeX."""
+    formula = ziamath.Latex(latex, inline=inline, size=SIZE, color="currentColor")
+    svg = formula.svg()
+    left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', svg)[1].split())
+    style = f"width:{width / SIZE:.3f}em;height:{height / SIZE:.3f}em;vertical-align:{-(top + height) / SIZE:.3f}em"
+    said = f'role="img" aria-label="{html.escape(latex)}"' if label else 'aria-hidden="true"'
+    body = svg.partition(">")[2]
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" {said} style="{style}">{body}'
+
+
+def formula(translator, node, tag: str) -> None:
+    """Write a formula: drawn for the eye, and as MathML for a screen reader; in the EPUB, drawn with its TeX as description."""
+    latex = " ".join(node.astext().split())
+    inline, epub = tag == "span", translator.builder.name == "epub"
+    try:
+        drawn = draw(latex, inline, label=epub)
+        spoken = "" if epub else f'<span class="spoken">{convert(latex, display="inline" if inline else "block")}</span>'
+    except Exception as error:  # of whatever kind: the two libraries have none of their own
+        _logger.warning(f"the formula {latex} cannot be drawn: {error!r}", location=node)
+        raise nodes.SkipNode from error
+    translator.body.append(f'<{tag} class="math notranslate">{drawn}{spoken}</{tag}>' + ("" if inline else "\n"))
+    raise nodes.SkipNode
+
+
+def add_context(app, pagename, templatename, context, doctree) -> None:
+    """What book/templates/page.html shows above and below a page."""
+    everything = app.env.book_facts
+    if app.builder.name != "html":
+        return
+    facts = everything["pages"].get(pagename, {})
+
+    def link(name: str) -> dict[str, str]:
+        return {
+            "href": app.builder.get_relative_uri(pagename, name),
+            "title": everything["titles"][name],
+            "track": everything["pages"].get(name, {}).get("track", ""),
+        }
+
+    route = everything["route"].get(pagename, {})
+    context["book"] = {
+        **facts,
+        "previous": [link(name) for name in route.get("previous", ())],
+        "next": [link(name) for name in route.get("next", ())],
+        "links": {track: app.builder.get_relative_uri(pagename, name) for track, name in facts.get("tracks", {}).items()},
+        "names": everything["tracks"],
+        "notebook": f"{pagename.rpartition('/')[2]}.ipynb" if facts else "",
+        "path": f"{pagename}.ipynb",
+        "run": app.builder.get_relative_uri(pagename, "index") + "#run-it-yourself",
+    }
+
+
+def copy_notebooks(app, error) -> None:
+    """The notebooks as they are, beside their pages."""
+    if error is None and app.builder.name == "html":
+        root = Path(app.confdir).parent
+        for name in app.env.book_facts["pages"]:
+            shutil.copyfile(root / f"{name}.ipynb", Path(app.outdir) / f"{name}.ipynb")
+
+
+def setup(app) -> dict[str, bool]:
+    app.connect("builder-inited", read_facts)
+    app.connect("doctree-read", collect_ids)
+    app.connect("doctree-resolved", link_twins)
+    app.connect("doctree-resolved", store_images)
+    app.connect("html-page-context", add_context)
+    app.connect("build-finished", copy_notebooks)
+    app.add_html_math_renderer(
+        "drawn",
+        (lambda self, node: formula(self, node, "span"), None),
+        (lambda self, node: formula(self, node, "div"), None),
+    )
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
