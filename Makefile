@@ -5,7 +5,7 @@ PORT ?= 8888
 COURSE := $(PYTHON) tools/course.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-backends test-orders browser platforms pins export run pretrain lint bench clean
+.PHONY: help lab test test-backends test-orders book browser platforms pins export run pretrain lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,7 +22,10 @@ test-backends:  ## run the tests of the Keras modules on Keras' other backends
 test-orders:  ## import the frameworks in every order
 	@$(COURSE) test-orders
 
-browser:  ## open the course in Chromium, and see that it asks nothing and changes nothing
+book:  ## build the course as a book to read without installing it: a site and an EPUB, in book/_build
+	@$(COURSE) book
+
+browser:  ## open the course and the book in Chromium, and see that they ask nothing and change nothing
 	@$(COURSE) browser
 
 platforms:  ## see that the pins can be installed on Linux, macOS and Windows

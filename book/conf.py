@@ -48,10 +48,10 @@ copybutton_selector = "div.highlight:not(div.output div.highlight) pre"
 
 epub_basename = "transformers-three-ways"
 epub_identifier = "transformers-three-ways"
-epub_uid = "book"
+epub_uid = epub_identifier
 epub_show_urls = "no"
 epub_use_index = False
 epub_tocdepth = 2
 epub_css_files = ["epub.css"]
-epub_exclude_files = ["_static/book.js", "_static/book.css", "_static/copybutton.js", "_static/copybutton.css"]
+epub_exclude_files = [f"_static/{name}" for name in ("book.js", "book.css", "copybutton.js", "file.png", "plus.png", "minus.png")]
 suppress_warnings = ["epub.unknown_project_files"]  # files of the course that a page links to

@@ -1,6 +1,7 @@
 """What the book adds to Sphinx: the route, the same heading in the other notebooks, formulas as drawings, figures as files."""
 
 import base64
+import functools
 import hashlib
 import html
 import json
@@ -12,6 +13,7 @@ import ziamath
 from bs4 import BeautifulSoup
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.builders.epub3 import Epub3Builder
 from sphinx.util import logging
 
 ziamath.config.svg2 = False  # outlines where they are used; <use> would need names that are unique on a page
@@ -100,6 +102,7 @@ def as_xml(text: str) -> str:
     return soup.decode(formatter="minimal")
 
 
+@functools.cache  # most formulas come more than once
 def draw(latex: str, inline: bool, label: bool) -> str:
     """A formula as SVG in the color of its text, sized in em, standing on the line; with a label, the label is its TeX."""
     formula = ziamath.Latex(latex, inline=inline, size=SIZE, color="currentColor")
@@ -128,7 +131,9 @@ def formula(translator, node, tag: str) -> None:
 def add_context(app, pagename, templatename, context, doctree) -> None:
     """What book/templates/page.html shows above and below a page."""
     everything = app.env.book_facts
-    if app.builder.name != "html":
+    if app.builder.name == "epub":  # nothing that runs, and the style of a book
+        context["script_files"] = []
+        context["css_files"] = [style for style in context["css_files"] if re.search(r"pygments|epub", str(style.filename))]
         return
     facts = everything["pages"].get(pagename, {})
 
@@ -160,7 +165,23 @@ def copy_notebooks(app, error) -> None:
             shutil.copyfile(root / f"{name}.ipynb", Path(app.outdir) / f"{name}.ipynb")
 
 
+class Epub(Epub3Builder):
+    """Sphinx' EPUB, which also says which of its pages hold drawings, as the format asks."""
+
+    def build_content(self) -> None:
+        super().build_content()
+        path = Path(self.outdir) / "content.opf"
+
+        def mark(item: re.Match) -> str:
+            drawn = "<svg" in (Path(self.outdir) / item[1]).read_text(encoding="utf-8")
+            return item[0].replace(" />", ' properties="svg" />') if drawn else item[0]
+
+        text = re.sub(r'<item id="[^"]+" href="([^"]+\.xhtml)" media-type="[^"]*" />', mark, path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def setup(app) -> dict[str, bool]:
+    app.add_builder(Epub, override=True)
     app.connect("builder-inited", read_facts)
     app.connect("doctree-read", collect_ids)
     app.connect("doctree-resolved", link_twins)

@@ -64,12 +64,16 @@ class Environment:
         if status:
             sys.exit(status)
 
-    def set_up(self, *groups: str) -> None:
-        """Install what is missing; what is there is kept, so that a second call goes on where a first one stopped."""
+    def set_up(self, *groups: str, reader: bool = True) -> None:
+        """Install what is missing; what is there is kept, so that a second call goes on where a first one stopped.
+
+        Without `reader`, nothing of what the notebooks need is installed: the named groups are enough.
+        """
         digest = hashlib.sha256()
         for name in ("pyproject.toml", "pins.txt"):
             digest.update((ROOT / name).read_bytes())
-        stamps = {group: self.folder / f"installed-{group}" for group in ("reader", *groups)}
+        wanted = (*(("reader",) if reader else ()), *groups)
+        stamps = {group: self.folder / f"installed-{group}" for group in wanted}
         missing = [group for group, stamp in stamps.items() if not is_file_with(stamp, digest.hexdigest())]
         if not missing:
             return
@@ -79,16 +83,22 @@ class Environment:
             pins = (ROOT / "pins.txt").read_text(encoding="utf-8").splitlines()
             pip = (self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
             install([*pip, *(pin for pin in pins if pin.startswith("uv=="))], self.variables)
-        print("Installing what the course needs; this takes minutes the first time.", flush=True)
+        what = "course needs; this takes minutes" if reader else "book needs; this takes less than a minute"
+        print(f"Installing what the {what} the first time.", flush=True)
         command = [self.python, "-m", "uv", "pip", "install", "--python", self.python, "--compile-bytecode"]
-        command += ["--constraint", "pins.txt", "--editable", "."]
+        command += ["--constraint", "pins.txt", *(("--editable", ".") if reader else ())]
         for group in missing:
             command += ["--group", group] if group != "reader" else []
         install(command, self.variables)
-        write(self.folder / "share/jupyter/lab/settings/overrides.json", json.dumps(LAB_SETTINGS))
-        write(self.folder / "etc/ipython/ipython_kernel_config.py", KERNEL_CONFIG)
+        if reader:
+            self.settle_jupyter()
         for group in missing:
             write(stamps[group], digest.hexdigest())
+
+    def settle_jupyter(self) -> None:
+        """Answer what JupyterLab would ask at its first start."""
+        write(self.folder / "share/jupyter/lab/settings/overrides.json", json.dumps(LAB_SETTINGS))
+        write(self.folder / "etc/ipython/ipython_kernel_config.py", KERNEL_CONFIG)
 
     def has_uv(self) -> bool:
         """Whether the environment runs, on this version of Python, and has what installs the rest."""
@@ -249,13 +259,29 @@ def test_orders(environment: Environment, arguments: argparse.Namespace) -> None
     environment.run(environment.python, "tests/import_orders.py")
 
 
+def book(environment: Environment, arguments: argparse.Namespace) -> None:
+    """build the course as a book, a site and an EPUB, from the stored outputs; installs nothing else"""
+    environment.set_up("book", reader=False)
+    build_book(environment)
+    print("The book is in book/_build: open html/index.html in a browser, or epub/transformers-three-ways.epub.")
+
+
+def build_book(environment: Environment) -> None:
+    """The site and the EPUB; what is wrong in a notebook is said with its file and heading, and any warning ends it."""
+    environment.run(environment.python, "book/assemble.py")
+    for builder in ("html", "epub"):
+        options = ("-b", builder, "-c", "book", "-d", "book/_build/doctrees", "-j", "2", "-a", "-q", "-W", "--keep-going")
+        environment.run(environment.python, "-m", "sphinx", *options, "book/_build/source", f"book/_build/{builder}")
+
+
 def browser(environment: Environment, arguments: argparse.Namespace) -> None:
-    """open the course in Chromium, which must be installed, and see that it asks nothing and changes nothing"""
-    environment.set_up("test", "browser")
+    """open the course and the book in Chromium, which must be installed: they ask nothing and change nothing"""
+    environment.set_up("test", "browser", "book")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     chromium = os.environ.get("CHROMIUM", found)
     if not chromium:
         sys.exit("Chromium was not found: install it, or name the program with CHROMIUM=/path/to/it.")
+    build_book(environment)
     options = ("-p", "no:nbval", "-o", "addopts=--import-mode=importlib", "-q", "-ra")
     environment.run(environment.python, "-m", "pytest", *options, "tests/browser", CHROMIUM=chromium)
 
@@ -280,7 +306,7 @@ def pins(environment: Environment, arguments: argparse.Namespace) -> None:
     """resolve pins.txt again from pyproject.toml, for every platform"""
     environment.set_up()
     write(
-        ROOT / "pins.txt", compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "bench"))
+        ROOT / "pins.txt", compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "book", "bench"))
     )
 
 
@@ -290,7 +316,7 @@ def platforms(environment: Environment, arguments: argparse.Namespace) -> None:
     pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
     failed = False
     for system, name in PLATFORMS.items():
-        groups = ["setup", "test", "browser"] + (["bench"] if name != "windows" else [])  # TensorFlow Text has no wheel
+        groups = ["setup", "test", "browser", "book"] + (["bench"] if name != "windows" else [])  # TensorFlow Text has no wheel
         options = ("--python-platform", name, "--constraint", "pins.txt", *group_options(*groups))
         found = compile_pins(environment, *options).split()
         unpinned = sorted(set(found) - pinned)
@@ -338,8 +364,9 @@ def clean(environment: Environment, arguments: argparse.Namespace) -> None:
     """remove everything that can be made again"""
     names = (".venv", ".pytest_cache", ".ruff_cache", ".hypothesis", ".paragraphs")
     found = [ROOT / name for name in names] + list(ROOT.glob("*.egg-info"))
+    found.append(ROOT / "book" / "_build")
     found += [
-        path for folder in ("notebooks", "shared", "tests", "tools") for path in (ROOT / folder).rglob("*")
+        path for folder in ("book", "notebooks", "shared", "tests", "tools") for path in (ROOT / folder).rglob("*")
         if path.name in ("__pycache__", ".ipynb_checkpoints")
     ]  # fmt: skip
     for path in found:
@@ -360,6 +387,7 @@ def main() -> None:
         test,
         test_backends,
         test_orders,
+        book,
         browser,
         platforms,
         pins,
