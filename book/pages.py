@@ -30,8 +30,6 @@ def anchor(title: str) -> str:
 
 def read_facts(app) -> None:
     app.env.book_facts = json.loads((Path(app.srcdir) / "facts.json").read_text(encoding="utf-8"))
-    if not hasattr(app.env, "book_ids"):
-        app.env.book_ids = {}
 
 
 def collect_ids(app, doctree) -> None:
@@ -44,7 +42,7 @@ def collect_ids(app, doctree) -> None:
         _logger.warning(
             f"{app.env.docname}: {len(found)} headings on the page, {len(facts['headings'])} in the notebook"
         )
-    app.env.book_ids[app.env.docname] = found
+    app.env.metadata[app.env.docname]["book_ids"] = found
 
 
 def link_twins(app, doctree, docname) -> None:
@@ -62,7 +60,7 @@ def link_twins(app, doctree, docname) -> None:
             uri = app.builder.get_relative_uri(docname, there)
             if place >= 0:
                 heading = everything["pages"][there]["headings"][place]
-                uri += f"#{app.env.book_ids[there][place]}"
+                uri += f"#{app.env.metadata[there]["book_ids"][place]}"
                 name += f": {heading}" if heading != title else ""
             links += nodes.Text(" · ") if number else nodes.Text("")
             links += nodes.reference("", name, internal=True, refuri=uri, classes=[f"track-{track}"])
@@ -193,4 +191,4 @@ def setup(app) -> dict[str, bool]:
         (lambda self, node: formula(self, node, "span"), None),
         (lambda self, node: formula(self, node, "div"), None),
     )
-    return {"parallel_read_safe": False, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
