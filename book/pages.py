@@ -60,7 +60,7 @@ def link_twins(app, doctree, docname) -> None:
             uri = app.builder.get_relative_uri(docname, there)
             if place >= 0:
                 heading = everything["pages"][there]["headings"][place]
-                uri += f"#{app.env.metadata[there]["book_ids"][place]}"
+                uri += "#" + app.env.metadata[there]["book_ids"][place]
                 name += f": {heading}" if heading != title else ""
             links += nodes.Text(" · ") if number else nodes.Text("")
             links += nodes.reference("", name, internal=True, refuri=uri, classes=[f"track-{track}"])
