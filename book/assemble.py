@@ -324,11 +324,10 @@ def markdown(path: Path) -> str:
         return ""
 
 
-def toctree(entries: dict[str, str], caption: str = "") -> str:
+def toctree(entries: dict[str, str]) -> str:
     """A table of contents that shows in the side bar alone: title -> page, from the page that it is on."""
     lines = [f"{title} <{page}>" for title, page in entries.items()]
-    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
-    return "\n".join(["```{toctree}", *options, "", *lines, "```"])
+    return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
 
 def first_page(course: Course, template: str) -> str:
@@ -338,10 +337,10 @@ def first_page(course: Course, template: str) -> str:
         cells = [f"[{page.minutes}&nbsp;min]({page.path})" for page in chapter.pages.values()]
         rows.append(f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |")
     chapters = {f"{chapter.number} {chapter.title}": f"/{chapter.pages['numpy'].name}" for chapter in course.chapters}
-    trees = [toctree({"The map": f"/{course.map.name}"}), toctree(chapters, "Chapters")]
+    contents = {"The map": f"/{course.map.name}"} | chapters
     if course.teachers:
-        trees.append(toctree({"For teachers": "/teachers/index"}, "Teaching"))
-    return "\n\n".join([template.rstrip().replace("{{chapters}}", "\n".join(rows)), *trees]) + "\n"
+        contents["For teachers"] = "/teachers/index"
+    return f"{template.rstrip()}\n\n{toctree(contents)}\n".replace("{{chapters}}", "\n".join(rows))
 
 
 def lay_out(course: Course, source: Path) -> None:

@@ -1,0 +1,399 @@
+"""The book in Chromium, as `make browser` has built it: from a folder, with no network, in both themes, by keyboard and on a phone."""
+
+import html.parser
+import http.server
+import re
+import threading
+import zipfile
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Page, expect
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SITE = ROOT / "book" / "_build" / "html"
+EPUB = ROOT / "book" / "_build" / "epub" / "transformers-three-ways.epub"
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+NOTEBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").rglob("*.ipynb"))
+NOTEBOOKS = [path for path in NOTEBOOKS if ".ipynb_checkpoints" not in path]
+LOOKED_AT = {
+    "first": "index.html",
+    "lesson": "notebooks/06_attention/numpy.html",
+    "compare": "notebooks/06_attention/compare.html",
+    "real_text": "notebooks/15_real_text/numpy.html",
+    "map": "notebooks/00_start_here.html",
+}
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+# Of the pieces of code that have one color, the first is enough: axe takes milliseconds for each of thousands.
+ONE_OF_A_COLOR = """() => {
+  const seen = new Set();
+  for (const span of document.querySelectorAll("pre span[class], pre span[style]")) {
+    const box = span.closest(".highlight, td");
+    const key = [span.className, span.getAttribute("style"), box && box.tagName, !!span.closest(".cell_output")].join();
+    if (seen.has(key) && !span.querySelector("span")) span.replaceWith(span.textContent);
+    seen.add(key);
+  }
+}"""
+FAILED = """options => axe.run(document, options).then(found => found.violations.flatMap(
+  each => each.nodes.map(node => `${each.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))"""
+EVERY_RULE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
+RULES_OF_COLOR = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations"]}
+# Text that a reader of a narrow screen would have to move the page for: not in a box that scrolls by itself, and not hidden.
+CUT_OFF = """width => {
+  const found = [];
+  const scrolls = (element) => {
+    for (let each = element; each && each.tagName !== "ARTICLE"; each = each.parentElement) {
+      if (["auto", "scroll"].includes(getComputedStyle(each).overflowX)) return true;
+    }
+    return false;
+  };
+  for (const each of document.querySelectorAll("article :is(p, li, h1, h2, h3, td, th, summary, img, a)")) {
+    const box = each.getBoundingClientRect();
+    if (box.right > width + 1 && each.checkVisibility() && !scrolls(each)) found.push(each.outerHTML.slice(0, 200));
+  }
+  return [document.documentElement.scrollWidth > width ? "the page scrolls sideways" : "", ...found].filter(Boolean);
+}"""
+FORMULAS = """() => [...document.querySelectorAll(".math")].map((each) => {
+  const box = each.querySelector("svg").getBoundingClientRect();
+  return [box.width, box.height, each.querySelectorAll("svg path").length, each.querySelectorAll("math").length];
+})"""
+
+
+def test_every_notebook_has_its_page_and_can_be_downloaded_from_there():
+    assert {path.removesuffix(".ipynb") + ".html" for path in NOTEBOOKS} <= set(PAGES)
+    for path in NOTEBOOKS:
+        assert (SITE / path).read_bytes() == (ROOT / path).read_bytes()
+        name = Path(path).name
+        assert f'<a href="{name}" download>' in (SITE / path).with_suffix(".html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def context(chromium):
+    """A reader without a network: every request that is not for a file of the site is noted, and refused."""
+    context = chromium.new_context(viewport={"width": 1300, "height": 900}, color_scheme="light")
+    context.outside = []
+
+    def refuse(route):
+        context.outside.append(route.request.url)
+        route.abort()
+
+    context.route(re.compile(r"^(?!file:|data:|blob:|http://127\.0\.0\.1:)"), refuse)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context) -> Page:
+    """A page on which no script may fail, no file may be missing, and no request may leave the machine."""
+    page, complaints = context.new_page(), []
+    context.outside.clear()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+    yield page
+    page.evaluate("() => { try { localStorage.clear() } catch { } }")
+    page.close()
+    assert context.outside == [] and complaints == []
+
+
+def go(page: Page, name: str) -> None:
+    page.goto((SITE / name.partition("#")[0]).as_uri() + "".join(name.partition("#")[1:]))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shuts_nobody_out(page, name):
+    """axe-core on the whole page, and in the dark theme its rules of color; formulas drawn; on a phone, no text cut off."""
+    go(page, name)
+    formulas = page.evaluate(FORMULAS)
+    assert all(min(box) > 0 for box in formulas)
+    text = page.locator("article").evaluate(
+        "article => { const copy = article.cloneNode(true);"
+        "copy.querySelectorAll('pre, code, math').forEach(each => each.remove()); return copy.textContent }"
+    )
+    assert not re.search(r"\$\$|\\(frac|sum|sqrt|mathrm|partial|text)\b", text), "a formula that was not drawn"
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.evaluate(CUT_OFF, 360) == []
+    page.set_viewport_size({"width": 1300, "height": 900})
+    page.evaluate(ONE_OF_A_COLOR)
+    page.evaluate(AXE)
+    assert page.evaluate(FAILED, EVERY_RULE) == []
+    page.evaluate("document.body.dataset.theme = 'dark'")
+    page.wait_for_function("getComputedStyle(document.body).backgroundColor !== 'rgb(255, 255, 255)'")
+    assert page.evaluate(FAILED, RULES_OF_COLOR) == []
+
+
+def test_axe_finds_what_is_wrong(page):
+    """The checks of the test above fail on a page that they must fail on."""
+    go(page, "index.html")
+    page.locator("article").evaluate(
+        "article => article.innerHTML += '<img src=\"_static/file.png\"><p style=\"color:#ccc;background:#fff\">faint</p>"
+        "<p style=\"width:500px\">wide</p>'"
+    )
+    page.evaluate(AXE)
+    found = page.evaluate(FAILED, EVERY_RULE)
+    assert [each.split(":")[0] for each in found] == ["color-contrast", "image-alt"]
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert any("wide" in each for each in page.evaluate(CUT_OFF, 360))
+
+
+class Links(html.parser.HTMLParser):
+    """The ids of a page, and everything that it refers to."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.ids, self.links, self.loaded = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.add(attributes.get("id"))
+        if tag == "a" and attributes.get("href"):
+            self.links.append(attributes["href"])
+        for name in ("src", *(("href",) if tag == "link" else ())):
+            if attributes.get(name) and not attributes[name].startswith("data:"):
+                self.loaded.append(attributes[name])
+
+    handle_startendtag = handle_starttag
+
+
+def broken(pages: dict[str, Links], exists) -> list[str]:
+    """Every link inside the book that leads to no file, or to no place in it, and everything that is loaded from elsewhere."""
+    found = []
+    for name, page in pages.items():
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                if link in page.loaded or parts.scheme not in ("https", "http", "mailto"):
+                    found.append(f"{name}: {link}")
+                continue
+            here = Path(name).parent / unquote(parts.path) if parts.path else Path(name)
+            target = Path(*simplified(here)).as_posix()
+            known = pages[target].ids if target in pages else None
+            if not exists(target) or (known is not None and parts.fragment and unquote(parts.fragment) not in known):
+                found.append(f"{name}: {link}")
+    return found
+
+
+def simplified(path: Path) -> list[str]:
+    parts = []
+    for part in path.parts:
+        parts = parts[:-1] if part == ".." else [*parts, part]
+    return parts
+
+
+def test_no_link_and_no_anchor_is_broken():
+    pages = {name: Links((SITE / name).read_text(encoding="utf-8")) for name in PAGES}
+    assert sum(len(page.links) for page in pages.values()) > 50 * len(pages)
+    assert broken(pages, lambda name: (SITE / name).is_file()) == []
+
+
+def test_a_broken_link_is_noticed():
+    pages = {"a/b.html": Links('<p id="x"><a href="../c.html#y"><a href="#z"><a href="d.html"><script src="https://e.org/f.js">')}
+    pages["c.html"] = Links('<p id="x">')
+    assert broken(pages, lambda name: name in pages) == [
+        f"a/b.html: {link}" for link in ("../c.html#y", "#z", "d.html", "https://e.org/f.js")
+    ]
+
+
+def chapter_page(number: int, track: str) -> str:
+    return next(name for name in PAGES if re.fullmatch(rf"notebooks/{number:02}_\w+/{track}\.html", name))
+
+
+def heading(page: Page):
+    """The heading that the address names."""
+    return page.locator(f"[id='{unquote(urlsplit(page.url).fragment)}'] > :is(h2, h3)").first
+
+
+@pytest.mark.parametrize("track", ["pytorch", "keras", "compare"])
+@pytest.mark.parametrize("title", ["Build it", "Check it", "Pitfalls", "Exercises"])
+def test_switching_keeps_the_heading(page, title, track):
+    go(page, LOOKED_AT["lesson"])
+    section = page.locator("section").filter(has=page.locator(f"> h2:has-text('{title}')"))
+    section.locator("> p.twins a", has_text={"pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}[track]).click()
+    assert urlsplit(page.url).path.endswith(f"06_attention/{track}.html")
+    there = {"Build it": "Step by step", "Check it": "Proof", "Pitfalls": "Key differences"}
+    expect(heading(page)).to_contain_text(there.get(title, title) if track == "compare" else title)
+    expect(heading(page)).to_be_in_viewport()
+
+
+def test_three_clicks_from_the_first_page_show_how_the_other_framework_masks_padding(page):
+    """For a reader who knows PyTorch and needs Keras."""
+    go(page, "index.html")
+    page.locator("article tr", has_text="Attention").locator("a[href*='06_attention/pytorch']").click()
+    page.locator(".toc-tree a", has_text="Masks").click()
+    expect(heading(page)).to_contain_text("Masks")
+    page.locator("section").filter(has=page.locator("> h3:has-text('Masks')")).locator(
+        "> p.twins a", has_text="Keras"
+    ).click()
+    assert urlsplit(page.url).path.endswith("06_attention/keras.html")
+    expect(heading(page)).to_contain_text("Masks")
+    expect(heading(page)).to_be_in_viewport()
+    section = page.locator(f"[id='{urlsplit(page.url).fragment}']")
+    assert "def padding_mask" in section.inner_text()
+
+
+def shown(page: Page, selector: str) -> list[str]:
+    return [" ".join(text.split()) for text in page.locator(selector).all_inner_texts() if text.strip()]
+
+
+def test_the_chosen_framework_is_remembered_from_chapter_to_chapter(page):
+    go(page, chapter_page(6, "numpy"))
+    assert [text.split(": ")[-1] for text in shown(page, ".route .next a:visible")] == ["PyTorch", "Keras"]
+    page.locator("p.twins a.track-keras").first.click()
+    go(page, chapter_page(9, "numpy"))
+    assert shown(page, ".route .next a:visible") == ["Next 09 Training: Keras"]
+    assert page.locator("p.twins").first.locator("a").all_inner_texts()[0] == "Keras"
+    page.get_by_label("Your framework").select_option("PyTorch")
+    assert shown(page, ".route .next a:visible") == ["Next 09 Training: PyTorch"]
+    page.reload()
+    assert shown(page, ".route .next a:visible") == ["Next 09 Training: PyTorch"]
+    page.get_by_label("Your framework").select_option("both")
+    assert len(shown(page, ".route .next a:visible")) == 2
+
+
+def test_next_leads_along_the_route_to_the_end_and_previous_back_to_the_start(page):
+    go(page, "index.html")
+    walked = []
+    for direction in ("next", "previous"):
+        while page.locator(f".route .{direction} a:visible").count():
+            page.locator(f".route .{direction} a:visible").last.click()
+            walked.append(urlsplit(page.url).path.partition("/html/")[2])
+    chapters = [name.partition("/numpy")[0] for name in PAGES if name.endswith("/numpy.html")]
+    stops = [f"{chapter}/{track}.html" for chapter in chapters for track in ("numpy", "keras", "compare")]
+    there = ["notebooks/00_start_here.html", *stops]
+    assert walked == [*there, *there[-2::-1], "index.html"]
+
+
+def test_without_scripts_everything_is_there(chromium):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    go(page, chapter_page(6, "numpy"))
+    assert [text.split(": ")[-1] for text in shown(page, ".route .next a:visible")] == ["PyTorch", "Keras"]
+    assert page.locator(".math svg").first.is_visible() and page.locator(".cell_output img").first.is_visible()
+    assert not page.get_by_label("Your framework").is_visible()
+    context.close()
+
+
+@pytest.fixture
+def served():
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("from_a_folder", [True, False])
+def test_search_finds_softmax(page, served, from_a_folder):
+    page.goto((SITE.as_uri() + "/" if from_a_folder else served) + "index.html")
+    page.get_by_role("searchbox", name="Search").or_(page.locator("input[name=q]")).first.fill("softmax")
+    page.keyboard.press("Enter")
+    page.locator("#search-results li a").first.wait_for()
+    page.get_by_text(re.compile("Search finished, found")).wait_for()
+    found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+    assert any("06_attention/numpy.html" in link for link in found)
+    page.locator("#search-results li a[href*='06_attention/numpy']").first.click()
+    assert "06_attention/numpy.html" in page.url
+
+
+def test_the_keyboard_reaches_what_a_mouse_does(page):
+    go(page, chapter_page(6, "numpy"))
+    keys = page.keyboard
+    keys.press("Tab")
+    focused = page.locator(":focus")
+    while "Skip to content" not in focused.inner_text():
+        keys.press("Tab")
+        assert page.evaluate("document.activeElement !== document.body"), "no link past the side bar"
+    assert focused.is_visible()
+    keys.press("Enter")
+    keys.press("Tab")
+    for _ in range(4):  # the notebooks of the chapter come first
+        if "track-pytorch" in (focused.get_attribute("class") or ""):
+            break
+        keys.press("Tab")
+    assert focused.evaluate("link => getComputedStyle(link).outlineStyle !== 'none'"), "the focus cannot be seen"
+    keys.press("Enter")
+    page.wait_for_url("**/06_attention/pytorch.html")
+    assert page.locator("body").get_attribute("data-framework") == "pytorch"
+
+
+def test_the_theme_is_switched_by_keyboard_and_kept(page):
+    go(page, "index.html")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    button = page.locator("button.theme-toggle:visible").first
+    seen = [page.evaluate(ground)]
+    for _ in range(2):
+        button.press("Enter")
+        seen.append(page.evaluate(ground))
+    assert len(set(seen)) == 2
+    chosen = page.locator("body").get_attribute("data-theme")
+    go(page, "notebooks/00_start_here.html")
+    assert page.locator("body").get_attribute("data-theme") == chosen
+
+
+def test_on_a_phone_the_side_bar_opens_by_keyboard(page):
+    page.set_viewport_size({"width": 360, "height": 800})
+    go(page, chapter_page(6, "numpy"))
+    link = page.locator(".sidebar-tree a", has_text="07 ")
+    expect(link.first).not_to_be_in_viewport()
+    page.locator("#__navigation").press("Space")
+    expect(link.first).to_be_in_viewport()
+    link.first.press("Enter")
+    page.wait_for_url("**/07_feed_forward/numpy.html")
+
+
+def test_what_scrolls_sideways_is_reached_by_keyboard(page):
+    page.set_viewport_size({"width": 360, "height": 800})
+    go(page, LOOKED_AT["compare"])
+    boxes = page.evaluate(
+        "() => [...document.querySelectorAll('article *')].filter(each => each.scrollWidth > each.clientWidth + 1 &&"
+        "['auto', 'scroll'].includes(getComputedStyle(each).overflowX)).map(each => each.tabIndex)"
+    )
+    assert len(boxes) > 5 and set(boxes) == {0}
+
+
+def test_the_attention_explorer_works_in_the_book(page):
+    go(page, LOOKED_AT["real_text"])
+    explorer = page.locator("[data-explorer]").first
+    before = explorer.locator("[aria-live=polite]").inner_text()
+    explorer.locator(".tokens button").nth(1).click()
+    assert explorer.locator("[aria-live=polite]").inner_text() != before
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1000, 360])
+def test_pages_to_look_at(chromium, screenshots, theme, width):
+    context = chromium.new_context(viewport={"width": width, "height": 1500}, color_scheme=theme)
+    for name, path in LOOKED_AT.items():
+        page = context.new_page()
+        go(page, path)
+        page.screenshot(path=screenshots / f"book_{name}_{theme}_{width}.png")
+        page.close()
+    context.close()
+    assert len(list(screenshots.glob(f"book_*_{theme}_{width}.png"))) >= len(LOOKED_AT)
+
+
+def test_the_epub_holds_every_notebook_as_xml_without_scripts():
+    with zipfile.ZipFile(EPUB) as epub:
+        names = set(epub.namelist())
+        pages = {name: epub.read(name).decode() for name in names if name.endswith(".xhtml")}
+    assert {path.removesuffix(".ipynb") + ".xhtml" for path in NOTEBOOKS} <= set(pages)
+    formulas = 0
+    for name, text in pages.items():
+        root = ElementTree.fromstring(text)
+        assert root.findall(".//{*}script") == [], name
+        for drawn in root.findall(".//*[@class='math notranslate']/{*}svg"):
+            assert drawn.get("aria-label") and drawn.findall(".//{*}path"), name
+            formulas += 1
+        for image in root.findall(".//{*}img"):
+            assert image.get("alt") and not image.get("src").startswith(("http", "data")), name
+    in_the_site = sum((SITE / name).read_text(encoding="utf-8").count('class="math notranslate"') for name in PAGES)
+    assert formulas == in_the_site > 500
+    assert broken({name: Links(text) for name, text in pages.items()}, names.__contains__) == []
