@@ -29,7 +29,9 @@ TO_COMPARE = {
 FROM_COMPARE = {there: here for here, there in TO_COMPARE.items()} | {"Dictionary": "Build it"}
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
-_LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
+_LINK = re.compile(
+    r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+\"[^\"]*\")?\s*\)"
+)
 
 
 @dataclass
@@ -207,7 +209,9 @@ class Course:
         compare = chapter.pages.get("compare")
         for here, there in TO_COMPARE.items():
             if compare and here in wanted and there not in compare.sections():
-                self.wrong.append(f'{compare.path}: the heading "{there}" is missing; "{here}" of the twins leads to it')
+                self.wrong.append(
+                    f'{compare.path}: the heading "{there}" is missing; "{here}" of the twins leads to it'
+                )
 
     def follow(self, page: Page, target: str, under: str) -> None:
         """See that a link leads somewhere."""
@@ -236,7 +240,8 @@ class Course:
         stops = [[self.map.name]]
         for chapter in self.chapters:
             stops += [
-                [chapter.pages[track].name for track in group] for group in (["numpy"], ["pytorch", "keras"], ["compare"])
+                [chapter.pages[track].name for track in group]
+                for group in (["numpy"], ["pytorch", "keras"], ["compare"])
             ]
         stops = [["index"], *stops]
         found = {}
@@ -360,7 +365,9 @@ def lay_out(course: Course, source: Path) -> None:
         copy(path)
     copy("images/three_ways.svg")
     put("index.md", first_page(course, (course.root / "book" / "index.md").read_text(encoding="utf-8")))
-    for chapter in course.chapters:  # the NumPy notebook is the chapter's entry in the side bar, the others are below it
+    for (
+        chapter
+    ) in course.chapters:  # the NumPy notebook is the chapter's entry in the side bar, the others are below it
         path = chapter.pages["numpy"].path
         notebook = json.loads((source / path).read_text(encoding="utf-8"))
         others = {TRACKS[track]: track for track in TRACKS if track != "numpy"}
@@ -388,7 +395,7 @@ def lay_out_teachers(course: Course, put) -> None:
 def main() -> None:
     course = Course()
     if course.wrong:
-        sys.exit("\n".join([*course.wrong, f"The book was not built: {len(course.wrong)} of its sources' places are wrong."]))
+        sys.exit("\n".join([*course.wrong, f"The book was not built: mend these {len(course.wrong)} places first."]))
     shutil.rmtree(BUILD, ignore_errors=True)
     lay_out(course, BUILD / "source")
 

@@ -53,5 +53,7 @@ epub_show_urls = "no"
 epub_use_index = False
 epub_tocdepth = 2
 epub_css_files = ["epub.css"]
-epub_exclude_files = [f"_static/{name}" for name in ("book.js", "book.css", "copybutton.js", "file.png", "plus.png", "minus.png")]
+epub_exclude_files = [
+    f"_static/{name}" for name in ("book.js", "book.css", "copybutton.js", "file.png", "plus.png", "minus.png")
+]
 suppress_warnings = ["epub.unknown_project_files"]  # files of the course that a page links to

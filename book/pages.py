@@ -109,7 +109,9 @@ def draw(latex: str, inline: bool, label: bool) -> str:
     style = f"width:{width / SIZE:.3f}em;height:{height / SIZE:.3f}em;vertical-align:{-(top + height) / SIZE:.3f}em"
     said = f'role="img" aria-label="{html.escape(latex)}"' if label else 'aria-hidden="true"'
     body = svg.partition(">")[2]
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" {said} style="{style}">{body}'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" {said} style="{style}">{body}'
+    )
 
 
 def formula(translator, node, tag: str) -> None:
@@ -118,7 +120,9 @@ def formula(translator, node, tag: str) -> None:
     inline, epub = tag == "span", translator.builder.name == "epub"
     try:
         drawn = draw(latex, inline, label=epub)
-        spoken = "" if epub else f'<span class="spoken">{convert(latex, display="inline" if inline else "block")}</span>'
+        spoken = (
+            "" if epub else f'<span class="spoken">{convert(latex, display="inline" if inline else "block")}</span>'
+        )
     except Exception as error:  # of whatever kind: the two libraries have none of their own
         _logger.warning(f"the formula {latex} cannot be drawn: {error!r}", location=node)
         raise nodes.SkipNode from error
@@ -131,7 +135,9 @@ def add_context(app, pagename, templatename, context, doctree) -> None:
     everything = app.env.book_facts
     if app.builder.name == "epub":  # nothing that runs, and the style of a book
         context["script_files"] = []
-        context["css_files"] = [style for style in context["css_files"] if re.search(r"pygments|epub", str(style.filename))]
+        context["css_files"] = [
+            style for style in context["css_files"] if re.search(r"pygments|epub", str(style.filename))
+        ]
         return
     facts = everything["pages"].get(pagename, {})
 
@@ -147,20 +153,24 @@ def add_context(app, pagename, templatename, context, doctree) -> None:
         **facts,
         "previous": [link(name) for name in route.get("previous", ())],
         "next": [link(name) for name in route.get("next", ())],
-        "links": {track: app.builder.get_relative_uri(pagename, name) for track, name in facts.get("tracks", {}).items()},
+        "links": {
+            track: app.builder.get_relative_uri(pagename, name) for track, name in facts.get("tracks", {}).items()
+        },
         "names": everything["tracks"],
         "notebook": f"{pagename.rpartition('/')[2]}.ipynb" if facts else "",
-        "path": f"{pagename}.ipynb",
+        "epub": f"{app.config.epub_basename}.epub" if pagename == "index" else "",
         "run": app.builder.get_relative_uri(pagename, "index") + "#run-it-yourself",
     }
 
 
-def copy_notebooks(app, error) -> None:
-    """The notebooks as they are, beside their pages."""
+def copy_files(app, error) -> None:
+    """What can be downloaded: the notebooks as they are, beside their pages, and the EPUB."""
     if error is None and app.builder.name == "html":
         root = Path(app.confdir).parent
         for name in app.env.book_facts["pages"]:
             shutil.copyfile(root / f"{name}.ipynb", Path(app.outdir) / f"{name}.ipynb")
+        epub = f"{app.config.epub_basename}.epub"
+        shutil.copyfile(Path(app.outdir).parent / "epub" / epub, Path(app.outdir) / epub)
 
 
 class Epub(Epub3Builder):
@@ -174,7 +184,9 @@ class Epub(Epub3Builder):
             drawn = "<svg" in (Path(self.outdir) / item[1]).read_text(encoding="utf-8")
             return item[0].replace(" />", ' properties="svg" />') if drawn else item[0]
 
-        text = re.sub(r'<item id="[^"]+" href="([^"]+\.xhtml)" media-type="[^"]*" />', mark, path.read_text(encoding="utf-8"))
+        text = re.sub(
+            r'<item id="[^"]+" href="([^"]+\.xhtml)" media-type="[^"]*" />', mark, path.read_text(encoding="utf-8")
+        )
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -185,7 +197,7 @@ def setup(app) -> dict[str, bool]:
     app.connect("doctree-resolved", link_twins)
     app.connect("doctree-resolved", store_images)
     app.connect("html-page-context", add_context)
-    app.connect("build-finished", copy_notebooks)
+    app.connect("build-finished", copy_files)
     app.add_html_math_renderer(
         "drawn",
         (lambda self, node: formula(self, node, "span"), None),

@@ -112,6 +112,17 @@ def test_a_set_up_that_failed_is_tried_again_and_one_that_succeeded_is_not(envir
     assert environment.calls[-1][-2:] == ["--group", "bench"]
 
 
+def test_the_book_is_built_without_what_the_notebooks_need(environment):
+    environment.set_up("book", reader=False)
+    [command] = environment.calls
+    assert command[-2:] == ["--group", "book"] and "--editable" not in command
+    assert not (environment.folder / "share").exists()
+    environment.set_up("book", reader=False)
+    assert len(environment.calls) == 1
+    environment.set_up("book")  # as `make browser`: what is missing is what the notebooks need
+    assert "--editable" in environment.calls[-1] and "--group" not in environment.calls[-1]
+
+
 def test_the_set_up_settles_what_jupyter_would_ask(environment):
     environment.set_up()
     assert "fetchNews" in (environment.folder / "share/jupyter/lab/settings/overrides.json").read_text()

@@ -269,8 +269,21 @@ def book(environment: Environment, arguments: argparse.Namespace) -> None:
 def build_book(environment: Environment) -> None:
     """The site and the EPUB; what is wrong in a notebook is said with its file and heading, and any warning ends it."""
     environment.run(environment.python, "book/assemble.py")
-    for builder in ("html", "epub"):
-        options = ("-b", builder, "-c", "book", "-d", "book/_build/doctrees", "-j", "2", "-a", "-q", "-W", "--keep-going")
+    for builder in ("epub", "html"):  # the site has the EPUB to download
+        options = (
+            "-b",
+            builder,
+            "-c",
+            "book",
+            "-d",
+            "book/_build/doctrees",
+            "-j",
+            "2",
+            "-a",
+            "-q",
+            "-W",
+            "--keep-going",
+        )
         environment.run(environment.python, "-m", "sphinx", *options, "book/_build/source", f"book/_build/{builder}")
 
 
@@ -306,7 +319,8 @@ def pins(environment: Environment, arguments: argparse.Namespace) -> None:
     """resolve pins.txt again from pyproject.toml, for every platform"""
     environment.set_up()
     write(
-        ROOT / "pins.txt", compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "book", "bench"))
+        ROOT / "pins.txt",
+        compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "book", "bench")),
     )
 
 
@@ -316,7 +330,9 @@ def platforms(environment: Environment, arguments: argparse.Namespace) -> None:
     pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
     failed = False
     for system, name in PLATFORMS.items():
-        groups = ["setup", "test", "browser", "book"] + (["bench"] if name != "windows" else [])  # TensorFlow Text has no wheel
+        groups = ["setup", "test", "browser", "book"] + (
+            ["bench"] if name != "windows" else []
+        )  # TensorFlow Text has no wheel
         options = ("--python-platform", name, "--constraint", "pins.txt", *group_options(*groups))
         found = compile_pins(environment, *options).split()
         unpinned = sorted(set(found) - pinned)

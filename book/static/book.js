@@ -59,6 +59,10 @@
     const link = event.target.closest(".tracks a, p.twins a, .route a");
     if (link && FRAMEWORKS.includes(trackOf(link))) remember(trackOf(link));
   });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const bar of document.querySelectorAll(".sidebar-toggle:checked")) bar.click(); // closes it
+  });
   show(remembered());
   reachable();
   window.addEventListener("resize", reachable);
