@@ -117,18 +117,19 @@ def read_notebook(root: Path, path: str) -> Page:
         page.wrong.append(f"{path}: this is not a notebook")
         return page
     under = ""
+    never_run = not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             under = read_markdown(page, source, under)
         elif cell["cell_type"] == "code" and source.strip():
-            if cell.get("execution_count") is None:
+            if cell.get("execution_count") is None and not never_run:
                 page.complain(under, f"cell {cell.get('id')} has no stored output; make run stores it")
             for output in cell.get("outputs", []):
                 if output["output_type"] == "error":
                     page.complain(under, f"cell {cell.get('id')} ended in {output['ename']}: {output['evalue']}")
     if not any(cell.get("outputs") for cell in cells):
-        page.complain(under, "the notebook has no outputs; make run stores them")
+        page.complain(page.title, "the notebook has no outputs; make run stores them")
     opening = "".join(cells[0]["source"]) if cells else ""
     told = re.search(r"[Aa]bout (\d+) minutes", opening)
     page.minutes = int(told[1]) if told else None
@@ -330,8 +331,8 @@ def markdown(path: Path) -> str:
 
 
 def toctree(entries: dict[str, str]) -> str:
-    """A table of contents that shows in the side bar alone: title -> page, from the page that it is on."""
-    lines = [f"{title} <{page}>" for title, page in entries.items()]
+    """A table of contents that shows in the side bar alone: page, from the page that it is on -> title."""
+    lines = [f"{title} <{page}>" for page, title in entries.items()]
     return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
 
@@ -341,10 +342,10 @@ def first_page(course: Course, template: str) -> str:
     for chapter in course.chapters:
         cells = [f"[{page.minutes}&nbsp;min]({page.path})" for page in chapter.pages.values()]
         rows.append(f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |")
-    chapters = {f"{chapter.number} {chapter.title}": f"/{chapter.pages['numpy'].name}" for chapter in course.chapters}
-    contents = {"The map": f"/{course.map.name}"} | chapters
+    chapters = {f"/{chapter.pages['numpy'].name}": f"{chapter.number} {chapter.title}" for chapter in course.chapters}
+    contents = {f"/{course.map.name}": "The map"} | chapters
     if course.teachers:
-        contents["For teachers"] = "/teachers/index"
+        contents["/teachers/index"] = "For teachers"
     return f"{template.rstrip()}\n\n{toctree(contents)}\n".replace("{{chapters}}", "\n".join(rows))
 
 
@@ -370,7 +371,7 @@ def lay_out(course: Course, source: Path) -> None:
     ) in course.chapters:  # the NumPy notebook is the chapter's entry in the side bar, the others are below it
         path = chapter.pages["numpy"].path
         notebook = json.loads((source / path).read_text(encoding="utf-8"))
-        others = {TRACKS[track]: track for track in TRACKS if track != "numpy"}
+        others = {track: TRACKS[track] for track in TRACKS if track != "numpy"}
         notebook["cells"].append({"cell_type": "markdown", "id": "contents", "metadata": {}, "source": toctree(others)})
         put(path, json.dumps(notebook, ensure_ascii=False))
     lay_out_teachers(course, put)
@@ -388,14 +389,15 @@ def lay_out_teachers(course: Course, put) -> None:
     else:
         listed = "\n".join(f"- [{page.title}]({Path(page.path).name})" for page in others)
         text = f"# For teachers\n\nA page for each of these chapters:\n\n{listed}\n"
-    tree = toctree({page.title: Path(page.name).name for page in others}) if others else ""
+    tree = toctree({Path(page.name).name: page.title for page in others}) if others else ""
     put("teachers/index.md", f"{text.rstrip()}\n\n{tree}\n")
 
 
 def main() -> None:
     course = Course()
     if course.wrong:
-        sys.exit("\n".join([*course.wrong, f"The book was not built: mend these {len(course.wrong)} places first."]))
+        count = f"{len(course.wrong)} mistake{'s' if len(course.wrong) > 1 else ''}"
+        sys.exit("\n".join([*course.wrong, f"The book was not built: {count} in its sources."]))
     shutil.rmtree(BUILD, ignore_errors=True)
     lay_out(course, BUILD / "source")
 
