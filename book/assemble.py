@@ -360,7 +360,7 @@ def lay_out(course: Course, source: Path) -> None:
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(course.root / path, source / path)
 
-    for page in [course.map, *course.notebooks(), *course.teachers]:
+    for page in [course.map, *course.notebooks()]:
         copy(page.path)
     for path in sorted(course.files):
         copy(path)
@@ -389,6 +389,8 @@ def lay_out_teachers(course: Course, put) -> None:
     else:
         listed = "\n".join(f"- [{page.title}]({Path(page.path).name})" for page in others)
         text = f"# For teachers\n\nA page for each of these chapters:\n\n{listed}\n"
+    for page in others:
+        put(page.path, (course.root / page.path).read_text(encoding="utf-8").replace("](README.md", "](index.md"))
     tree = toctree({Path(page.name).name: page.title for page in others}) if others else ""
     put("teachers/index.md", f"{text.rstrip()}\n\n{tree}\n")
 

@@ -17,7 +17,6 @@ html_show_copyright = False
 
 extensions = ["myst_nb", "sphinx_copybutton", "pages"]
 include_patterns = ["index.md", "notebooks/**/*.ipynb", "notebooks/*.ipynb", "teachers/*.md"]
-exclude_patterns = ["teachers/README.md"]
 templates_path = ["templates"]
 
 # The stored outputs are the book; nothing runs.

@@ -263,7 +263,7 @@ def test_the_teachers_pages_are_those_that_there_are(course):
     opening = (course / "some/teachers/index.md").read_text()
     assert "[Teaching the second](02_second.md)" in opening and "Teaching the second <02_second>" in opening
     assert "For teachers </teachers/index>" in (course / "some/index.md").read_text()
-    (course / "teachers/01_first.md").write_text("# Teaching the second\n\nA title that another has.\n")
+    (course / "teachers/01_first.md").write_text("# Teaching the second\n\nBack to [the start](README.md).\n")
     (course / "teachers/README.md").write_text("# How to teach it\n\n[x](02_second.md) [y](nothing.md)\n")
     found = Course(course)
     assert found.wrong == [
@@ -272,6 +272,8 @@ def test_the_teachers_pages_are_those_that_there_are(course):
     assemble.lay_out(found, course / "all")
     opening = (course / "all/teachers/index.md").read_text()
     assert opening.startswith("# How to teach it")
+    assert "[the start](index.md)" in (course / "all/teachers/01_first.md").read_text()
+    assert not (course / "all/teachers/README.md").exists()
     assert "Teaching the second <01_first>\nTeaching the second <02_second>" in opening
 
 
