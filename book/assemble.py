@@ -385,7 +385,7 @@ def lay_out_teachers(course: Course, put) -> None:
     opening = next((page for page in course.teachers if page.name in ("teachers/index", "teachers/README")), None)
     others = [page for page in course.teachers if page is not opening]
     if opening:
-        text = (course.root / opening.path).read_text(encoding="utf-8")
+        text = (course.root / opening.path).read_text(encoding="utf-8").replace("](README.md", "](index.md")
     else:
         listed = "\n".join(f"- [{page.title}]({Path(page.path).name})" for page in others)
         text = f"# For teachers\n\nA page for each of these chapters:\n\n{listed}\n"
