@@ -5,7 +5,7 @@ PORT ?= 8888
 COURSE := $(PYTHON) tools/course.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-backends test-orders book browser platforms pins export run pretrain lint bench clean
+.PHONY: help lab test test-backends test-orders book slides students browser platforms pins export run pretrain lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -25,7 +25,13 @@ test-orders:  ## import the frameworks in every order
 book:  ## build the course as a book to read without installing it: a site and an EPUB, in book/_build
 	@$(COURSE) book
 
-browser:  ## open the course and the book in Chromium, and see that they ask nothing and change nothing
+slides:  ## make slides of Why and By hand, in the folder slides; CHAPTER=06 for one chapter
+	@$(COURSE) slides $(if $(CHAPTER),--chapter $(CHAPTER))
+
+students:  ## copy the course without its solutions and the teachers' pages; FOLDER=../course for another place
+	@$(COURSE) students $(if $(FOLDER),--folder "$(FOLDER)")
+
+browser:  ## open the course, the book and the slides in Chromium, and see that they ask nothing and change nothing
 	@$(COURSE) browser
 
 platforms:  ## see that the pins can be installed on Linux, macOS and Windows

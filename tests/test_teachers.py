@@ -167,7 +167,9 @@ def test_the_minutes_are_those_of_the_notebooks(chapter):
 
 @every_chapter
 def test_the_plan_takes_ninety_minutes(chapter):
-    rows = re.findall(r"^\| (\d+) \| (\S.*?) \| (\S.*?) \|$", parts(page(chapter))["A plan for 90 minutes"], re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d+) \| (\S.*?) \| (\S.*?) \|$", parts(page(chapter))["A plan for 90 minutes"], re.MULTILINE
+    )
     assert sum(int(minutes) for minutes, _, _ in rows) == 90
 
 

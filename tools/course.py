@@ -29,6 +29,30 @@ PLATFORMS = {
     "macOS 14, Apple silicon": "aarch64-apple-darwin",
     "Windows": "windows",
 }
+# What is pinned, besides what a reader needs, and what the benchmarks add where they can.
+GROUPS = ("setup", "test", "browser", "book", "slides")
+# Folders that can be made again.
+MADE_AGAIN = (
+    ".venv",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".paragraphs",
+    "__pycache__",
+    ".ipynb_checkpoints",
+    "_build",
+    "screenshots",
+)
+# What a students' edition lacks; the tests of these, too.
+FOR_TEACHERS = (
+    "shared/exercises/solutions/",
+    "teachers/",
+    "tests/test_exercises.py",
+    "tests/test_teachers.py",
+    "tests/test_students.py",
+    ".ci/",
+    ".github/",
+)
 # JupyterLab's first start asks whether it may fetch news; a course without a network does not.
 LAB_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 # JupyterLab writes the kernel's version of Python into every notebook that it opens, and so marks it as changed.
@@ -287,9 +311,51 @@ def build_book(environment: Environment) -> None:
         environment.run(environment.python, "-m", "sphinx", *options, "book/_build/source", f"book/_build/{builder}")
 
 
+def slides(environment: Environment, arguments: argparse.Namespace) -> None:
+    """make slides of Why and By hand, from the stored outputs; installs nothing but what they and the book need"""
+    environment.set_up("book", "slides", reader=False)
+    chapter = ["--chapter", arguments.chapter] if arguments.chapter else []
+    environment.run(environment.python, "book/make_slides.py", *chapter)
+
+
+def students(environment: Environment, arguments: argparse.Namespace) -> None:
+    """copy the course into a folder, without solutions and without the pages for teachers"""
+    target = Path(arguments.folder).absolute()
+    if not (ROOT / "shared/exercises/solutions").is_dir():
+        sys.exit("This is a students' edition already: it has no solutions.")
+    if ROOT in target.parents and target != ROOT / "students":
+        sys.exit(f"{target} is inside of the course: name a folder outside, or none, which is students.")
+    if target.exists():
+        sys.exit(f"{target} exists, and nothing is overwritten: name another folder, or remove this one first.")
+    aside = target.with_name(target.name + ".part")
+    shutil.rmtree(aside, ignore_errors=True)
+    for path in files_of_the_course():
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(FOR_TEACHERS):
+            (aside / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, aside / name)
+    readme = (aside / "README.md").read_text(encoding="utf-8").split("\n\n")
+    write(aside / "README.md", "\n\n".join(part for part in readme if not part.startswith("**As a teacher.**")))
+    os.replace(aside, target)
+    print(f"The students' edition is in {target}. To see that it passes, type make test in that folder.")
+
+
+def files_of_the_course() -> list[Path]:
+    """Every file, but for those that can be made again, a reader's progress, and the models that a reader has trained."""
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        place = Path(folder)
+        skipped = {*MADE_AGAIN, *((".git", "slides", "students", "students.part") if place == ROOT else ())}
+        if place == ROOT / "models":
+            folders[:] = ["docstring_gpt"]
+        folders[:] = [name for name in folders if name not in skipped and not name.endswith(".egg-info")]
+        found += [place / name for name in files if name not in (".git", ".progress.json", "checkpoint.safetensors")]
+    return sorted(path for path in found if path.suffix != ".part")
+
+
 def browser(environment: Environment, arguments: argparse.Namespace) -> None:
-    """open the course and the book in Chromium, which must be installed: they ask nothing and change nothing"""
-    environment.set_up("test", "browser", "book")
+    """open the course, the book and slides in Chromium, which must be installed: they ask nothing and change nothing"""
+    environment.set_up("test", "browser", "book", "slides")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     chromium = os.environ.get("CHROMIUM", found)
     if not chromium:
@@ -320,7 +386,7 @@ def pins(environment: Environment, arguments: argparse.Namespace) -> None:
     environment.set_up()
     write(
         ROOT / "pins.txt",
-        compile_pins(environment, "--universal", *group_options("setup", "test", "browser", "book", "bench")),
+        compile_pins(environment, "--universal", *group_options(*GROUPS, "bench")),
     )
 
 
@@ -330,9 +396,7 @@ def platforms(environment: Environment, arguments: argparse.Namespace) -> None:
     pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
     failed = False
     for system, name in PLATFORMS.items():
-        groups = ["setup", "test", "browser", "book"] + (
-            ["bench"] if name != "windows" else []
-        )  # TensorFlow Text has no wheel
+        groups = [*GROUPS, *(["bench"] if name != "windows" else [])]  # TensorFlow Text has no wheel
         options = ("--python-platform", name, "--constraint", "pins.txt", *group_options(*groups))
         found = compile_pins(environment, *options).split()
         unpinned = sorted(set(found) - pinned)
@@ -378,12 +442,10 @@ def bench(environment: Environment, arguments: argparse.Namespace) -> None:
 
 def clean(environment: Environment, arguments: argparse.Namespace) -> None:
     """remove everything that can be made again"""
-    names = (".venv", ".pytest_cache", ".ruff_cache", ".hypothesis", ".paragraphs")
-    found = [ROOT / name for name in names] + list(ROOT.glob("*.egg-info"))
-    found.append(ROOT / "book" / "_build")
+    found = [ROOT / name for name in (*MADE_AGAIN, "slides")] + list(ROOT.glob("*.egg-info"))
     found += [
         path for folder in ("book", "notebooks", "shared", "tests", "tools") for path in (ROOT / folder).rglob("*")
-        if path.name in ("__pycache__", ".ipynb_checkpoints")
+        if path.name in MADE_AGAIN
     ]  # fmt: skip
     for path in found:
         shutil.rmtree(path, ignore_errors=True)
@@ -404,6 +466,8 @@ def main() -> None:
         test_backends,
         test_orders,
         book,
+        slides,
+        students,
         browser,
         platforms,
         pins,
@@ -421,6 +485,10 @@ def main() -> None:
     parts[lab].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")
     parts[lab].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parts[test].add_argument("--chapter", help="two digits, such as 06")
+    parts[slides].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
+    parts[students].add_argument(
+        "--folder", default=ROOT / "students", help="where the copy is made; students if not given"
+    )
     parts[run].add_argument("notebooks", nargs="*", help="paths; all notebooks when none is given")
     parts[run].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
     parts[pretrain].add_argument("--folder", help="where the model is written; models/my_gpt if not given")
