@@ -23,7 +23,7 @@ ROOT = HERE.parent
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings
 SECTIONS = ("Why", "By hand")
 # What fits on a slide of 720 pixels: the height of a line of text and of code, and the letters to a line of text.
-ROOM, TEXT, CODE, LETTERS = 610, 38, 26, 84
+ROOM, TEXT, CODE, LETTERS = 640, 38, 26, 84
 
 
 class Renderer(IPythonRenderer):
@@ -116,7 +116,7 @@ def height_of_output(output: nbformat.NotebookNode) -> float:
     data = output.get("data", {})
     html = data.get("text/html", "")
     if "<img" in html or "<svg" in html or "image/png" in data:
-        return 15.5 * 28 + 20
+        return 14.5 * 28 + 20
     if html:
         return 34 * html.count("<tr") + 30 if "<tr" in html else TEXT * (1 + html.count("<br")) + 20
     text = output.get("text", data.get("text/plain", ""))

@@ -97,7 +97,9 @@ def test_everything_imported_is_a_direct_dependency():
         "ziamath": ["ziamath"],
         "docutils": ["docutils"],
     }  # of other targets than `make test`
-    local = {"shared", "notebooks", "course", "conftest", "assemble", "pages", "make_slides"} | set(sys.stdlib_module_names)
+    local = {"shared", "notebooks", "course", "conftest", "assemble", "pages", "make_slides"} | set(
+        sys.stdlib_module_names
+    )
     for name in imported_modules() - local:
         assert {each.lower() for each in distributions[name]} & known, (
             f"{name} is imported and pyproject.toml does not name it"

@@ -48,6 +48,7 @@ FOR_TEACHERS = (
     "shared/exercises/solutions/",
     "teachers/",
     "tests/test_exercises.py",
+    "tests/test_papers.py",
     "tests/test_teachers.py",
     "tests/test_students.py",
     ".ci/",

@@ -1,10 +1,11 @@
-// A slide that is too full gets smaller type; nothing is cut off. The factor is what the browser's own fonts need.
+// A slide that is too full gets smaller type, so that nothing is cut off, and one with nothing but words gets larger type.
 const HEIGHT = 720;
 const ROOM = 676; // above the line with the title
 
 function fit(section) {
   if (section.dataset.fitted) return;
-  for (let size = 28; size >= 16; size -= 1) {
+  const words = !section.querySelector("pre, img, table, .jp-OutputArea");
+  for (let size = words ? 36 : 28; size >= 16; size -= 1) {
     section.style.fontSize = `${size}px`;
     if (section.scrollHeight <= ROOM && section.scrollWidth <= section.clientWidth) break;
   }
