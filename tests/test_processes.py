@@ -131,7 +131,7 @@ LISTENING = """
             for table in ("tcp", "tcp6"):
                 rows = [line.split() for line in open(f"/proc/net/{table}")][1:]
                 found += [row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in sockets]
-        print("listening", *found)
+        print("listening", os.environ["GLOO_SOCKET_IFNAME"], *found)
     dist.barrier()
     dist.destroy_process_group()
 """
@@ -143,7 +143,8 @@ def test_torchrun_listens_on_the_loopback_interface_alone(tmp_path, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     written = processes.torchrun("listening")
     [line] = [line for line in written.splitlines() if line.startswith("listening")]
-    addresses = line.split()[1:]
+    _, interface, *addresses = line.split()
+    assert interface == "lo"
     assert addresses and set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}  # 127.0.0.1, backwards
 
 
