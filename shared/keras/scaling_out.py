@@ -137,7 +137,10 @@ def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
     keras.utils.clear_session()  # names of layers are counted from here on
     devices = keras.distribution.list_devices()
     if engine == "data":
-        check_workers(len(devices), batch_size=BATCH)
+        if BATCH % len(devices):
+            raise ValueError(
+                f"{BATCH} rows can't be divided evenly: {len(devices)} devices"
+            )
         distribution = keras.distribution.DataParallel(devices=devices)
     elif engine == "model":
         check_workers(

@@ -130,6 +130,7 @@ class ShardedAttention(CausalSelfAttention):
         return self.output(rearrange(attended, "b h n d -> b n (h d)"))
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-distribute
+# one is no engine, accumulated is ddp with two parts for each worker
 ENGINES = ("one", "ddp", "accumulated", "fsdp", "tensor")
 
 
@@ -362,7 +363,7 @@ def _gradient_of_two_parts(flag: str) -> tuple[Tensor, int]:
 def demonstrate_no_sync() -> tuple[dict, dict]:
     """Each worker's gradient and number of exchanges, by when the flag is set."""
     found, told = {}, {}
-    for flag in ("before the forward", "after the forward", "never"):
+    for flag in ("before the forward", "after the forward", "both exchanged"):
         gradient, told[flag] = _gradient_of_two_parts(flag)
         gathered = [torch.empty_like(gradient) for _ in range(dist.get_world_size())]
         dist.all_gather(gathered, gradient)
