@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
+import jaxtyping._decorator
 from beartype import BeartypeConf, FrozenDict, beartype
 from beartype.vale import Is
 from jaxtyping import Bool, Float, Integer, Shaped, TypeCheckError, jaxtyped
@@ -30,6 +31,9 @@ __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 # NumPy's numbers are numbers too; True is not.
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]
 _NUMBERS = {int: Annotated[numbers.Integral, _NO_BOOLEAN], float: Annotated[numbers.Real, _NO_BOOLEAN]}
+jaxtyping._decorator._tb_flag = (
+    False  # it would import all of JAX, half a second of each start, to shorten JAX's tracebacks
+)
 _typechecker = beartype(conf=BeartypeConf(hint_overrides=FrozenDict(_NUMBERS)))
 
 

@@ -123,6 +123,12 @@ def test_import_shared_loads_no_framework_and_caps_threads():
     assert all(1 <= int(count) <= 2 for count in threads.split())
 
 
+def test_numpy_modules_load_no_framework():
+    """Not even JAX, which jaxtyping imports unless it is told not to: half a second of every start."""
+    code = "import sys, shared.numpy.gpt; print(*sorted({'torch', 'tensorflow', 'keras', 'jax'} & set(sys.modules)))"
+    assert run(code).stdout.strip() == ""
+
+
 MODULES = [(room, name) for room, names in shared.ROOMS.items() for name in names]
 
 
