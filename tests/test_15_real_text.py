@@ -276,7 +276,9 @@ def test_keras_trains_the_adapters_and_nothing_else():
     assert sum(int(np.prod(each.shape)) for each in trained) == 2 * 2 * (8 * 2 * 2 + 2 * 4)  # a for each of 2 heads
     assert {each.name for each in trained} == {"lora_kernel_a", "lora_kernel_b"}
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-100)
-    model.compile(keras.optimizers.Adam(0.1), loss, jit_compile=False)
+    optimizer = keras.optimizers.Adam(0.1)
+    optimizer.build(trained)
+    model.compile(optimizer, loss, jit_compile=False)
     losses = model.fit(TOKENS[None, :10], TOKENS[None, 1:11], epochs=20, verbose=0).history["loss"]
     assert losses[-1] < losses[0] - 0.05
     after = {weight.path: as_numpy(weight) for weight in model.weights}

@@ -46,7 +46,8 @@ def split(paragraphs: Iterable[Paragraph]) -> Split:
     test = [module for module in modules[:third] if place(module) < SHARE] or modules[:1]
     others = modules[len(test) :]
     validation = [module for module in others[:third] if place(module) < 2 * SHARE] or others[:1]
-    training = [each for each in paragraphs if each.module not in {*test, *validation}]
+    held_out = {*test, *validation}
+    training = [each for each in paragraphs if each.module not in held_out]
     seen = set().union(*(runs(each.text) for each in training))
 
     def unseen(modules: list[str]) -> list[Paragraph]:

@@ -278,6 +278,8 @@ class _OneByOne(keras.Model):
         self.built = True
         for each in (self, model):  # the model too, so that `model.save` keeps them
             each.compile(optimizer, loss)
+        if model.built:  # TensorFlow traces a step again if it made variables
+            optimizer.build(model.trainable_variables)
 
     def call(self, inputs: tuple, training: bool | None = None):
         # on JAX, `fit` tells the mode to this call alone
