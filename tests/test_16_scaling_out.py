@@ -148,6 +148,23 @@ def test_bad_input_is_told_before_the_workers_meet(engines, world_size, told, mo
         in_pytorch.main()
 
 
+@pytest.mark.parametrize(("gpus", "backend"), [(0, "gloo"), (1, "gloo"), (2, "nccl")])
+def test_nccl_is_chosen_where_each_worker_has_a_gpu(gpus, backend, monkeypatch):
+    for name, value in {"RANK": 3, "WORLD_SIZE": 4, "LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 2}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.delenv(in_pytorch.STORE, raising=False)
+    used, joined = [], {}
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", used.append)
+    monkeypatch.setattr(
+        in_pytorch.dist, "init_process_group", lambda name, **options: joined.update(options, name=name)
+    )
+    device = in_pytorch.join_group()
+    assert joined["name"] == backend and joined["rank"] == 3 and joined["world_size"] == 4
+    assert device == (torch.device("cuda", 1) if gpus == 2 else torch.device("cpu"))
+    assert used == ([device] if gpus == 2 else [])
+
+
 def test_the_ring_costs_what_the_formula_says():
     assert in_numpy.ring_bytes(1000, 1) == 0 and in_numpy.ring_bytes(1000, 4) == 12_000
     assert in_numpy.ring_seconds(1e9, 1, 1e-4, 1e10) == 0

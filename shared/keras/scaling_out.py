@@ -64,13 +64,14 @@ def parallel_step(
         mean = cross_entropy(logits, targets, *options)
         kept = ops.cast(targets != ignore_index, mean.dtype)
         count = ops.sum(kept)
-        loss = mean * count
+        loss = mean * count  # a sum again
     # 3 add up losses and counts of all workers
     sums = ops.stack([loss, count])
     total, number = ops.unstack(add("SUM", sums))
     # 4 find every gradient, divided by the count of all
     weights = model.trainable_variables
     values = [weight.value for weight in weights]
+    # output_gradients multiplies every gradient
     share = {"output_gradients": 1 / number}
     gradients = tape.gradient(loss, values, **share)
     # 5 add up the gradients of all workers
@@ -165,6 +166,10 @@ def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
     kernel = model.blocks[0].feed_forward.expand.kernel.value
     parts = [shard.data.shape for shard in kernel.addressable_shards]
     told = {"seconds": float(np.median(seconds)), "parts of a kernel": parts}
+    told["parts"] = {
+        weight.path: [weight.shape, weight.value.addressable_shards[0].data.shape]
+        for weight in model.trainable_variables
+    }
     return {"model": model, "losses": losses, "told": told}
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-tensorflow
@@ -273,7 +278,8 @@ def demonstrate_fit() -> tuple[dict, dict]:
     try:
         model.fit(np.ones((8, 4)), np.ones((8, 1)), batch_size=4, verbose=0)
     except ValueError as error:
-        return {}, {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        line = " ".join(str(error).split())  # it has many
+        return {}, {"error": f"{type(error).__name__}: {line}"}
     return {}, {"error": "none"}
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #pitfalls-clip-code

@@ -40,8 +40,8 @@ def join_group(timeout: float = 60) -> torch.device:
     nccl where every worker has a GPU of its own, gloo on the CPU.
     """
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    local = int(os.environ["LOCAL_RANK"])
-    on_gpu = torch.cuda.is_available() and STORE not in os.environ
+    local, here = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+    on_gpu = torch.cuda.device_count() >= here and STORE not in os.environ
     device = torch.device("cuda", local) if on_gpu else torch.device("cpu")
     options = {"rank": rank, "world_size": world_size}
     options |= {"timeout": timedelta(seconds=timeout)}
@@ -186,7 +186,7 @@ def accumulated_step(
     counts = [(targets != ignore_index).sum() for _, targets in parts]
     number = torch.stack(counts).sum().to(torch.float64)
     dist.all_reduce(number, group=group)
-    total = torch.zeros((), dtype=torch.float64)
+    total = torch.zeros_like(number)
     options = {"ignore_index": ignore_index, "reduction": "sum"}
     optimizer.zero_grad()
     for index, (inputs, targets) in enumerate(parts):
@@ -387,13 +387,16 @@ def demonstrate_uneven() -> tuple[dict, dict]:
     told["steps before the error"] = done
     dist.barrier()
 
-    model, done = DistributedDataParallel(nn.Linear(3, 1)), 0
-    with model.join():
-        for batch in batches:
-            model(batch).sum().backward()
-            done += 1
-    told["steps with join"] = done
-    return {}, told
+    found = {}
+    for name, by_all in {"divided by two": True, "by those left": False}.items():
+        model, gradients = DistributedDataParallel(nn.Linear(3, 1)), []
+        with model.join(divide_by_initial_world_size=by_all):
+            for batch in batches:
+                model.zero_grad()
+                model(batch).sum().backward()
+                gradients.append(model.module.bias.grad.item())
+        found[name] = np.array(gradients)
+    return found, told
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-demos
 DEMONSTRATIONS = {"no_sync": demonstrate_no_sync, "uneven": demonstrate_uneven}
