@@ -149,12 +149,60 @@ def test_torchrun_listens_on_the_loopback_interface_alone(tmp_path, monkeypatch)
 
 
 ALONE = """
-    import os, socket
-    print(*(name for _, name in socket.if_nameindex()), os.environ["TF_CONFIG"].count("127.0.0.1:"))
+    import os, socket, sys, threading, time
+    from shared.frameworks.processes import follow_parent
+
+    print("imported", flush=True)
+    if "SECOND_THREAD" in os.environ:
+        threading.Thread(target=time.sleep, args=(0.5,)).start()
+
+    def main():
+        follow_parent()
+        rank = int(os.environ["TF_CONFIG"][-3])
+        if sys.argv[1:] == ["fail"]:
+            if rank == 1:
+                raise ValueError("no data")
+            time.sleep(60)
+        addresses = os.environ["TF_CONFIG"].count("127.0.0.1:")
+        print(*(name for _, name in socket.if_nameindex()), addresses, *sys.argv[1:], flush=True)
+
+    if __name__ == "__main__":
+        main()
 """
 
 
-def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(tmp_path, monkeypatch):
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    (tmp_path / "alone.py").write_text(textwrap.dedent(ALONE))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return "alone"
+
+
+@pytest.mark.parametrize(("threads", "imports"), [(1, 1), (2, 4)])  # where there are two, nothing is copied
+def test_workers_of_a_cluster_are_copies_with_a_task_each(alone, threads, imports, monkeypatch):
+    if threads == 2:
+        monkeypatch.setenv("SECOND_THREAD", "")
+    if not Path("/proc/self/task").exists():
+        imports = 4
+    lines = processes.cluster(alone, 3, "four", workers=3).splitlines()
+    assert lines.count("imported") == imports
+    first, *others = (line for line in lines if line != "imported")
+    assert first.endswith(" 3 3 four") and others == [first, first]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_worker_of_a_cluster_that_fails_ends_the_others(alone, threads, monkeypatch):
+    if threads == 2:
+        monkeypatch.setenv("SECOND_THREAD", "")
+    began = time.monotonic()
+    with pytest.raises(
+        RuntimeError, match=r"(?s)ValueError: no data.*worker 1 failed|worker 1 failed.*ValueError: no data"
+    ):
+        processes.cluster(alone, "fail")
+    assert time.monotonic() - began < 30
+
+
+def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(alone):
     allowed = subprocess.run(
         [sys.executable, "-c", "from shared.frameworks import processes; print(processes.leave_network())"],
         capture_output=True,
@@ -164,9 +212,7 @@ def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(tmp_path
     )
     if allowed.stdout != "True\n":
         pytest.skip("this system allows no network of one's own")
-    (tmp_path / "alone.py").write_text(textwrap.dedent(ALONE))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert processes.cluster("alone") == ["lo 2\n", "lo 2\n"]
+    assert processes.cluster(alone).splitlines()[-2:] == ["lo 2", "lo 2"]
 
 
 REFUSED = """
@@ -187,8 +233,8 @@ def test_where_the_loopback_interface_may_not_be_switched_on_nothing_changes():
     assert done.stdout == "False True\n"
 
 
-def test_a_cluster_tells_which_worker_failed():
-    with pytest.raises(RuntimeError, match=r"worker [01] failed \(exit status 1\)"):
+def test_a_cluster_of_a_module_that_is_not_there_is_told():
+    with pytest.raises(RuntimeError, match="No module named 'no_such_module'"):
         processes.cluster("no_such_module")
 
 

@@ -1,7 +1,8 @@
 """Worker processes on this machine: started on the loopback interface alone, stopped by a time limit, and ended whatever happens.
 
 Two ways to start them. `spawn` runs a function of a module in several processes, as NumPy's notebook needs it. `run` starts
-commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow.
+commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow, which are copies of one process:
+TensorFlow takes seconds to import.
 
 A worker's standard input is a pipe of which the process that started it holds the other end. However that one ends, the pipe is
 closed, and `follow_parent`, which every worker calls first, ends the worker.
@@ -9,6 +10,7 @@ closed, and `follow_parent`, which every worker calls first, ends the worker.
 
 import contextlib
 import ctypes
+import importlib
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -258,41 +261,72 @@ def _unshare_network() -> None:
         fcntl.ioctl(any_socket, set_flags, struct.pack("16sH14x", b"lo", up))
 
 
-def _run_without_network() -> None:
-    """What `cluster` starts: `run` with the arguments that are on the command line as JSON, away from the network."""
-    leave_network()
-    follow_parent()
-    try:
-        print(json.dumps(run(*json.loads(sys.argv[1]))))
-    except (RuntimeError, TimeoutError) as error:
-        sys.exit(str(error))
-
-
-def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> list[str]:
-    """Start `python -m MODULE ARGUMENTS` once for each worker of a TensorFlow cluster.
+def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:
+    """Do what `python -m MODULE ARGUMENTS` does, once for each worker of a TensorFlow cluster.
 
     TensorFlow's workers listen on all interfaces, whatever address they are given, and trust everybody. So they run in a network
     of their own, where the system allows it; see `leave_network`.
 
+    Args:
+        module: has a function `main` that reads the arguments from `sys.argv`.
+
     Returns:
-        What each worker wrote.
+        What the workers wrote.
 
     Raises:
-        RuntimeError: if one fails or the time is over; the message says which.
+        RuntimeError, TimeoutError: as `run`.
     """
     addresses = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
-    environments = [
-        {
-            "KERAS_BACKEND": "tensorflow",
-            "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": "worker", "index": index}}),
-        }
-        for index in range(workers)
-    ]
-    commands = [[sys.executable, "-m", module, *map(str, arguments)]] * workers
-    start = f"from {__name__} import _run_without_network as start; start()"
-    launcher = [sys.executable, "-c", start, json.dumps([commands, environments, timeout])]
-    [written] = run([launcher], timeout=timeout + 30)
-    return json.loads(written.splitlines()[-1])
+    told = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
+    start = f"from {__name__} import _start_cluster as start; start()"
+    launcher = [sys.executable, "-c", start, module, json.dumps(told), *arguments]
+    [written] = run([launcher], [{"KERAS_BACKEND": "tensorflow"}], timeout)
+    return written
+
+
+def _start_cluster() -> None:
+    """What `cluster` starts: a process that leaves the network, imports the module, and becomes as many as there are workers."""
+    _, module, told, *arguments = sys.argv
+    environments = [{"TF_CONFIG": json.dumps(each)} for each in json.loads(told)]
+    leave_network()
+    main = importlib.import_module(module).main
+    if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
+        follow_parent()
+        print(*run([[sys.executable, "-m", module, *arguments]] * len(environments), environments), sep="", end="")
+        return
+    sys.argv = [module, *arguments]
+    workers = {_copy_of_this_process(main, changes): index for index, changes in enumerate(environments)}
+    follow_parent()
+    while workers:
+        process, status = os.wait()
+        if status:
+            sys.exit(f"worker {workers[process]} failed ({_status(os.waitstatus_to_exitcode(status))})")
+        del workers[process]
+
+
+def _has_one_thread() -> bool:
+    """Whether this process can be copied; only Linux tells."""
+    with contextlib.suppress(OSError):
+        return len(os.listdir("/proc/self/task")) == 1
+    return False
+
+
+def _copy_of_this_process(function: Callable, changes: dict[str, str]) -> int:
+    """The number of a new process that calls the function with a changed environment, and ends."""
+    sys.stdout.flush()
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        os.environ.update(changes)
+        function()
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
 
 
 def virtual_devices(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:

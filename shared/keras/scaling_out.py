@@ -9,6 +9,7 @@ __all__ = ['CONFIG', 'BATCH', 'RATE', 'DEMONSTRATIONS', 'ENGINES', 'shard_batch'
 import argparse
 import json
 import os
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,9 @@ BATCH, RATE = 8, 3e-3
 def make_model(job: str | None) -> GPTModel:
     """A model with the weights of a file, or of seed 0."""
     if job is None:
-        keras.utils.set_random_seed(0)
+        # layers draw their seeds from Python's generator; keras.utils.set_random_seed
+        # would import TensorFlow even on JAX
+        random.seed(0)
     model = GPTModel(**CONFIG)
     if job is not None:
         set_weights(model, load_arrays(job)[0])
