@@ -15,7 +15,7 @@ LOOKED_AT = {
     "slide_question": ("06_attention-numpy", "Predict, then run."),
     "slide_figure": ("13_bert-numpy", "plots.hidden_word"),
     "slide_formula": ("10_dna_mutation-numpy", "Kimura"),
-    "slide_wide_table": ("15_real_text-pytorch", "first copy, bits"),
+    "slide_wide_table": ("15_real_text-pytorch", "behind another sentence\t5.3"),
     "slide_code": ("04_tokenization-numpy", "best = min"),
 }
 # What a slide of 1280 by 720 shows: its size, its smallest code, pictures that did not load, formulas without a size.
