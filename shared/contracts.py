@@ -31,9 +31,8 @@ __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 # NumPy's numbers are numbers too; True is not.
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]
 _NUMBERS = {int: Annotated[numbers.Integral, _NO_BOOLEAN], float: Annotated[numbers.Real, _NO_BOOLEAN]}
-jaxtyping._decorator._tb_flag = (
-    False  # it would import all of JAX, half a second of each start, to shorten JAX's tracebacks
-)
+# jaxtyping would import all of JAX, half a second of each start, to shorten JAX's tracebacks
+jaxtyping._decorator._tb_flag = False
 _typechecker = beartype(conf=BeartypeConf(hint_overrides=FrozenDict(_NUMBERS)))
 
 

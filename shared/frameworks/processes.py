@@ -279,7 +279,7 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
     addresses = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
     told = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
     start = f"from {__name__} import _start_cluster as start; start()"
-    launcher = [sys.executable, "-c", start, module, json.dumps(told), *arguments]
+    launcher = [sys.executable, "-c", start, module, json.dumps([told, timeout]), *arguments]
     [written] = run([launcher], [{"KERAS_BACKEND": "tensorflow"}], timeout)
     return written
 
@@ -287,12 +287,17 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
 def _start_cluster() -> None:
     """What `cluster` starts: a process that leaves the network, imports the module, and becomes as many as there are workers."""
     _, module, told, *arguments = sys.argv
-    environments = [{"TF_CONFIG": json.dumps(each)} for each in json.loads(told)]
+    tasks, timeout = json.loads(told)
+    environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     leave_network()
     main = importlib.import_module(module).main
     if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
         follow_parent()
-        print(*run([[sys.executable, "-m", module, *arguments]] * len(environments), environments), sep="", end="")
+        commands = [[sys.executable, "-m", module, *arguments]] * len(tasks)
+        try:
+            print(*run(commands, environments, timeout), sep="", end="")
+        except (RuntimeError, TimeoutError) as error:
+            sys.exit(str(error))
         return
     sys.argv = [module, *arguments]
     workers = {_copy_of_this_process(main, changes): index for index, changes in enumerate(environments)}
