@@ -196,6 +196,19 @@ def test_workers_of_a_cluster_are_copies_with_a_task_each(alone, threads, import
     assert first.endswith(" 3 3 four") and others == [first, first]
 
 
+def test_workers_of_a_cluster_write_whole_lines(tmp_path, monkeypatch):
+    (tmp_path / "many.py").write_text(
+        "import time\n"
+        "def main():\n"
+        "    time.sleep(1 - time.time() % 1)  # so that all begin together\n"
+        "    for _ in range(300):\n"
+        "        print('one', 'two', 'three', flush=True)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    assert processes.cluster("many", workers=2).splitlines() == ["one two three"] * 600
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_worker_of_a_cluster_that_fails_is_told_and_the_others_end(alone, threads, tmp_path, monkeypatch):
     if threads == 2:

@@ -90,7 +90,9 @@ def check_workers(
 def _environment(changes: dict[str, str]) -> dict[str, str]:
     """What a worker starts with: this checkout, one thread, the loopback interface."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    kept = {name: value for name, value in os.environ.items() if name not in ("TF_CONFIG", "XLA_FLAGS", "MPLBACKEND")}
+    # workers that write to one file without a buffer mix the words of their lines
+    dropped = ("TF_CONFIG", "XLA_FLAGS", "MPLBACKEND", "PYTHONUNBUFFERED")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
     kept |= {"PYTHONPATH": path, FOLLOWS: "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if name := loopback():
         kept |= {"GLOO_SOCKET_IFNAME": name, "TP_SOCKET_IFNAME": name}
