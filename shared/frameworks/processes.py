@@ -1,8 +1,8 @@
 """Worker processes on this machine: started on the loopback interface alone, stopped by a time limit, and ended whatever happens.
 
 Two ways to start them. `spawn` runs a function of a module in several processes, as NumPy's notebook needs it. `run` starts
-commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow, which are copies of one process:
-TensorFlow takes seconds to import.
+commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow, which
+are copies of one process where that is safe, because TensorFlow takes seconds to import.
 
 A worker's standard input is a pipe of which the process that started it holds the other end. However that one ends, the pipe is
 closed, and `follow_parent`, which every worker calls first, ends the worker.
@@ -232,9 +232,8 @@ def leave_network() -> bool:
     """
     if sys.platform != "linux":
         return False
-    child = (
-        os.fork()
-    )  # tries it first: some systems give a network, and not the right to switch its loopback interface on
+    # a child tries it first: some systems give a network, and not the right to switch its loopback interface on
+    child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             _unshare_network()
