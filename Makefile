@@ -5,7 +5,7 @@ PORT ?= 8888
 COURSE := $(PYTHON) tools/course.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-backends test-orders book slides students browser platforms pins export run pretrain lint bench clean
+.PHONY: help lab test test-backends test-orders test-processors test-seeds evidence book slides students browser platforms pins export run pretrain lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -13,14 +13,23 @@ help:  ## list the targets
 lab:  ## set up, trust the notebooks and open JupyterLab on the map
 	@$(COURSE) lab --port $(PORT)
 
-test:  ## set up and run every unit test and every notebook; CHAPTER=06 for one chapter
-	@$(COURSE) test $(if $(CHAPTER),--chapter $(CHAPTER))
+test:  ## set up and run every unit test and every notebook; CHAPTER=06 for one chapter, PROCESSOR=old for older kernels
+	@$(COURSE) test $(if $(CHAPTER),--chapter $(CHAPTER)) $(if $(PROCESSOR),--processor $(PROCESSOR))
 
 test-backends:  ## run the tests of the Keras modules on Keras' other backends
 	@$(COURSE) test-backends
 
 test-orders:  ## import the frameworks in every order
 	@$(COURSE) test-orders
+
+test-processors:  ## run every notebook as three kinds of processor compute: this one, one with AVX2, an old one
+	@$(COURSE) test-processors
+
+test-seeds:  ## run every notebook with SHIFT (1) added to each seed, for what it claims; CHAPTER=06 for one chapter
+	@$(COURSE) test-seeds $(if $(SHIFT),--shift $(SHIFT)) $(if $(CHAPTER),--chapter $(CHAPTER))
+
+evidence:  ## repeat what the notebooks claim of learning with other seeds and processors; resumes where it stopped
+	@$(COURSE) evidence
 
 book:  ## build the course as a book to read without installing it: a site and an EPUB, in book/_build
 	@$(COURSE) book

@@ -97,9 +97,8 @@ def test_everything_imported_is_a_direct_dependency():
         "ziamath": ["ziamath"],
         "docutils": ["docutils"],
     }  # of other targets than `make test`
-    local = {"shared", "notebooks", "course", "conftest", "assemble", "pages", "make_slides"} | set(
-        sys.stdlib_module_names
-    )
+    own = {path.stem for folder in ("tools", "book") for path in (ROOT / folder).glob("*.py")}
+    local = {"shared", "conftest", *own, *sys.stdlib_module_names}
     for name in imported_modules() - local:
         assert {each.lower() for each in distributions[name]} & known, (
             f"{name} is imported and pyproject.toml does not name it"

@@ -19,6 +19,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processors
+
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = "Python 3.11, 3.12 or 3.13"
 MAP = "notebooks/00_start_here.ipynb"
@@ -38,6 +40,7 @@ MADE_AGAIN = (
     ".ruff_cache",
     ".hypothesis",
     ".paragraphs",
+    ".evidence",
     "__pycache__",
     ".ipynb_checkpoints",
     "_build",
@@ -238,27 +241,66 @@ def lab(environment: Environment, arguments: argparse.Namespace) -> None:
     environment.run(*jupyter, "lab", *options)
 
 
-def chapter_tests(chapter: str) -> list[str]:
-    """The notebooks and tests of a chapter, the tests of the shared modules that it uses, and those of every notebook."""
+def chapter_folder(chapter: str) -> Path:
+    """The folder of a chapter, named by its number or its name."""
     folders = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*_*")) if path.is_dir()]
     found = [path for path in folders if path.name.split("_")[0] == chapter.zfill(2) or path.name == chapter]
     if not found:
         names = ", ".join(path.name.split("_")[0] for path in folders)
         sys.exit(f"chapter={chapter}: expected one of {names}")
-    number = found[0].name.split("_")[0]
+    return found[0]
+
+
+def chapter_tests(chapter: str) -> list[str]:
+    """The notebooks and tests of a chapter, the tests of the shared modules that it uses, and those of every notebook."""
+    folder = chapter_folder(chapter)
+    number = folder.name.split("_")[0]
     own = sorted((ROOT / "tests").glob(f"test_{number}_*.py"))
-    text = "".join(path.read_text(encoding="utf-8") for path in [*found[0].glob("*.ipynb"), *own])
+    text = "".join(path.read_text(encoding="utf-8") for path in [*folder.glob("*.ipynb"), *own])
     used = set(re.findall(r"\w+", " ".join(re.findall(r"shared(?:(?:\.\w+)+| import [\w, ]+)", text))))
     shared = [ROOT / "tests" / f"test_{name}.py" for name in sorted(used | {"notebooks", "export", "pairing"})]
-    return [str(path.relative_to(ROOT)) for path in (*found, *own, *shared) if path.exists()]
+    return [str(path.relative_to(ROOT)) for path in (folder, *own, *shared) if path.exists()]
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
     """set up and run every unit test and every notebook, or those of one chapter"""
     selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
-    settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TIMINGS": "once"}
-    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **settings)
+    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **as_tests_run(arguments.processor))
+
+
+def as_tests_run(processor: str = "own") -> dict[str, str]:
+    """The variables of a test: claims raise, one thread, nothing is timed, and the kernels of that kind of processor."""
+    if note := processors.skipped(processor):
+        print(note, flush=True)
+    settings = {"EVIDENCE": "strict", "TIMINGS": "once", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return settings | processors.variables(processor)
+
+
+def test_processors(environment: Environment, arguments: argparse.Namespace) -> None:
+    """run every notebook as three kinds of processor compute: this one, one with AVX2, an old one"""
+    environment.set_up("test")
+    kinds = ("tests/test_processors.py", "-p", "no:nbval", "-o", "addopts=--import-mode=importlib -ra")
+    environment.run(environment.python, "-m", "pytest", "-q", *kinds)
+    for processor in processors.KINDS:
+        print(f"As this processor computes: {processor}", flush=True)
+        settings = as_tests_run(processor)
+        environment.run(environment.python, "-m", "pytest", "-q", "-n", "2", "notebooks", **settings)
+
+
+def test_seeds(environment: Environment, arguments: argparse.Namespace) -> None:
+    """run every notebook with a number added to each seed, for what it claims and not for what it prints"""
+    environment.set_up("test")
+    options = ("-o", "addopts=--nbval-lax --nbval-current-env --nbval-cell-timeout=600 --dist=loadfile -ra")
+    settings = as_tests_run() | {"SEED_SHIFT": str(arguments.shift), "PYTHONPATH": str(ROOT / "tools/shifted_seeds")}
+    selected = [chapter_folder(arguments.chapter)] if arguments.chapter else ["notebooks"]
+    environment.run(environment.python, "-m", "pytest", "-q", "-n", "2", *options, *selected, **settings)
+
+
+def evidence(environment: Environment, arguments: argparse.Namespace) -> None:
+    """repeat what the notebooks claim of learning with other seeds and processors, and store the values beside them"""
+    environment.set_up("test")
+    environment.run(environment.python, "tools/evidence.py", *arguments.notebooks)
 
 
 def test_backends(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -466,6 +508,9 @@ def main() -> None:
         test,
         test_backends,
         test_orders,
+        test_processors,
+        test_seeds,
+        evidence,
         book,
         slides,
         students,
@@ -486,6 +531,12 @@ def main() -> None:
     parts[lab].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")
     parts[lab].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parts[test].add_argument("--chapter", help="two digits, such as 06")
+    parts[test].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
+    parts[test_seeds].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
+    parts[test_seeds].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
+    parts[evidence].add_argument(
+        "notebooks", nargs="*", help="paths; all notebooks that claim something when none is given"
+    )
     parts[slides].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
     parts[students].add_argument(
         "--folder", default=ROOT / "students", help="where the copy is made; students if not given"
