@@ -418,6 +418,9 @@ def test_keras_layer_is_the_class(words):
     batch = keras.ops.convert_to_numpy(tokenizer.layer(HELD_OUT))
     np.testing.assert_array_equal(batch, keras_track.tokenize_and_pad(tokenizer, HELD_OUT))
     np.testing.assert_array_equal(batch, numpy_track.tokenize_and_pad(words["numpy"], HELD_OUT))
+    letters = keras_track.SimpleTokenizer(SEQUENCES, "letter")
+    batch = keras.ops.convert_to_numpy(letters.layer(SEQUENCES[:20]))
+    np.testing.assert_array_equal(batch, keras_track.tokenize_and_pad(letters, SEQUENCES[:20]))
 
 
 def test_keras_tokenizers_on_any_backend():
