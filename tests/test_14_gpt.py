@@ -18,7 +18,7 @@ from torch import nn
 import shared.keras.gpt as keras_track
 import shared.numpy.gpt as numpy_track
 import shared.pytorch.gpt as pytorch_track
-from shared import parity
+from shared import grammar, parity, text
 from shared.checks import check_logits
 from shared.frameworks.modes import evaluation_mode
 from shared.frameworks.pretrained import gpt2_weights, read_pretrained
@@ -897,3 +897,12 @@ def test_pytorch_keeps_its_parameters_registered_once():
     model = make("pytorch")
     assert len(list(model.parameters())) == len({id(parameter) for parameter in model.parameters()}) == 36
     assert isinstance(model, nn.Module) and "embedding.tokens.weight" in model.state_dict()
+
+
+# The data
+
+
+def test_every_word_of_the_grammar_is_one_token():
+    """The sentences on which the three notebooks train: a word is a token, between two <end>."""
+    tokenizer = text.train_tokenizer(grammar.sample(2000, seed=2), "bpe", vocab_size=512)
+    assert [word for word in grammar.WORDS if len(tokenizer.encode(word).ids) != 3] == []
