@@ -136,10 +136,15 @@ def test_exercises_are_as_many_and_of_the_kinds_that_a_reader_expects(path):
 
 @every_page
 def test_the_cell_of_an_exercise_is_not_compared(path):
-    """A reader who has solved it still passes."""
+    """A reader who has solved it still passes. Besides, a table of half-trained models differs from processor to processor."""
     for cell in code(read(path)):
-        asks = re.search(r"^(check|hint|solution|progress)\(", cell.source, re.MULTILINE) is not None
-        assert asks == ("nbval-ignore-output" in cell.metadata.get("tags", [])), cell.id
+        left_out = "nbval-ignore-output" in cell.metadata.get("tags", [])
+        if re.search(r"^(check|hint|solution|progress)\(", cell.source, re.MULTILINE):
+            assert left_out, cell.id
+        elif left_out:
+            assert re.search(r"\b(table|DataFrame)\(|\bprint\(", cell.source), (
+                f"{cell.id} shows no table that could differ"
+            )
 
 
 @pytest.mark.skipif("CI" not in os.environ, reason="a reader's own notebooks may hold answers")

@@ -1,11 +1,17 @@
 """What every notebook must be, beside running: run in order, without errors, absolute paths, or pictures that say nothing."""
 
+import base64
+import io
 import json
+import os
 import re
 from pathlib import Path, PurePosixPath
 
 import nbformat
+import numpy as np
+import processors
 import pytest
+from PIL import Image
 
 import notebooks
 
@@ -14,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PATHS = notebooks.notebooks()
 IDS = [str(path.relative_to(ROOT / "notebooks")) for path in PATHS]
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|Users|work|tmp|opt|mnt|private|var)/\w|[A-Z]:\\\\\w")
+LARGEST = 64 * 1024  # bytes of a stored picture: every redraw of it stays in the history
+PNG = re.compile(r"data:image/png;base64,([^\"]+)")
 IMAGE = re.compile(r"!\[(?P<markdown>[^\]]*)\]\(|<img(?P<html>[^>]*)>")
 
 
@@ -48,6 +56,7 @@ def faults(notebook: nbformat.NotebookNode) -> list[str]:
             if output.get("name") == "stderr" and "%|" not in output.text:
                 told.append(f"{where} stores a warning: {output.text[:80]!r}")
             told += [f"{where} shows a picture without alt text" for _ in range(pictures_without_alt(output))]
+            told += [f"{where} stores {fault}" for fault in heavy_pictures(output)]
     found = ABSOLUTE.search(re.sub(r"data:image[^\"'\\]*", "", json.dumps(notebook)))
     if found:
         told.append(f"an absolute path: {found.group()!r}")
@@ -67,6 +76,18 @@ def pictures_without_alt(output: nbformat.NotebookNode) -> int:
     return missing + sum(
         not alt_of(match) for match in IMAGE.finditer(data.get("text/html", "")) if match["html"] is not None
     )
+
+
+def heavy_pictures(output: nbformat.NotebookNode) -> list[str]:
+    """Pictures of a plot that are larger than need be: of more than 256 colors, or of too many bytes."""
+    found = []
+    for encoded in PNG.findall(output.get("data", {}).get("text/html", "")):
+        data = base64.b64decode(encoded)
+        if Image.open(io.BytesIO(data)).mode != "P":
+            found.append("a picture without a palette of colors")
+        if len(data) > LARGEST:
+            found.append(f"a picture of {len(data)} bytes, over {LARGEST}")
+    return found
 
 
 @pytest.mark.parametrize("path", PATHS, ids=IDS)
@@ -148,6 +169,21 @@ def break_timing(notebook):
     notebook.cells[1].metadata |= {"tags": ["timing"], "timed_source": "of another source"}
 
 
+def picture_of(mode: str, size: int) -> str:
+    noise = np.random.default_rng(0).integers(0, 256, (size, size, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(noise).convert(mode).save(file, format="PNG")
+    return f'<img alt="noise" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">'
+
+
+def break_palette(notebook):
+    notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", data={"text/html": picture_of("RGB", 8)})]
+
+
+def break_size(notebook):
+    notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", data={"text/html": picture_of("P", 300)})]
+
+
 def break_html_alt(notebook):
     notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", data={"text/html": '<img src="x">'})]
 
@@ -188,6 +224,17 @@ def test_run_keeps_times_until_their_source_changes(tmp_path):
     changed.cells[1].source += "  # changed"
     nbformat.write(changed, path)
     assert stored() != first
+
+
+@pytest.mark.skipif(not processors.variables("avx2", {}), reason="kernels can be chosen on x86-64 only")
+def test_run_computes_with_avx2_and_times_with_the_kernels_of_the_machine(tmp_path):
+    path, v4 = tmp_path / "kernels.ipynb", nbformat.v4
+    asked = "import os; print(os.environ.get('ATEN_CPU_CAPABILITY'))"
+    cells = [v4.new_code_cell(asked), v4.new_code_cell(asked, metadata={"tags": ["timing"]})]
+    nbformat.write(v4.new_notebook(cells=cells), path)
+    notebooks.run(path)
+    computed, timed = (cell.outputs[0].text.strip() for cell in nbformat.read(path, as_version=4).cells)
+    assert computed == "avx2" and timed == str(os.environ.get("ATEN_CPU_CAPABILITY"))
 
 
 def test_run_leaves_the_file_alone_when_a_cell_fails(tmp_path):

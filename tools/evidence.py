@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT))
 from shared import ROOMS, evidence
 
 RUNS, FEWER, LONG = 10, 5, 60  # runs; fewer of a notebook that takes more seconds of a processor
+APART = 1000  # between the shifts of two runs, so that a run over several seeds shares none with the next
 ROUNDED = 6  # digits that are stored
 LESSON = (
     "numpy",
@@ -104,7 +105,7 @@ def kind_of(number: int) -> str:
 
 
 def run_once(path: Path, number: int) -> float:
-    """Run a notebook with its seeds shifted by number, and keep what it claims; the processor's seconds that this took."""
+    """Run a notebook with its seeds shifted by a thousand times number, and keep what it claims; the processor's seconds that this took."""
     folder = folder_of_runs(path)
     done, aside = folder / f"{number}.jsonl", folder / f"{number}.part"
     if done.is_file():
@@ -116,7 +117,7 @@ def run_once(path: Path, number: int) -> float:
         **processors.variables(kind_of(number)),
         "EVIDENCE": "strict",
         "EVIDENCE_FILE": str(aside),
-        "SEED_SHIFT": str(number),
+        "SEED_SHIFT": str(APART * number),
         "PYTHONPATH": str(ROOT / "tools/shifted_seeds"),
         "TIMINGS": "once",
         "OMP_NUM_THREADS": "1",
@@ -126,7 +127,7 @@ def run_once(path: Path, number: int) -> float:
     before = os.times()
     found = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if found.returncode:
-        sys.exit(f"{path}, seeds shifted by {number}, as {kind_of(number)}:\n{found.stderr[-3000:]}")
+        sys.exit(f"{path}, seeds shifted by {APART * number}, as {kind_of(number)}:\n{found.stderr[-3000:]}")
     after = os.times()
     seconds = after.children_user + after.children_system - before.children_user - before.children_system
     with open(aside, "a", encoding="utf-8") as file:
@@ -152,7 +153,7 @@ def collect(path: Path, numbers: list[int]) -> None:
             sys.exit(f"{path}: {label!r} was claimed {len(claim['values'])} times in {len(numbers)} runs")
     table = path.parent / evidence.TABLE
     tables = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else {}
-    runs = [f"seeds shifted by {number}, kernels: {kind_of(number)}" for number in numbers]
+    runs = [f"seeds shifted by {APART * number}, kernels: {kind_of(number)}" for number in numbers]
     tables[path.stem] = {"command": "make evidence", "digest": digest(path), "runs": runs, "claims": claims}
     notebooks.write_whole(table, as_text({name: tables[name] for name in sorted(tables)}))
     print(f"{table.relative_to(ROOT)}: {len(claims)} claims of {path.stem}, {len(numbers)} runs", flush=True)
