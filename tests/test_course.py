@@ -24,15 +24,16 @@ def test_another_python_is_told_which_one_is_needed(version, monkeypatch):
     assert "make lab PYTHON=python3.11" in str(error.value)
 
 
-def test_an_old_python_can_read_the_file_that_refuses_it():
-    ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 8))
+@pytest.mark.parametrize("source", [SOURCE, SOURCE.with_name("processors.py")], ids=["course", "processors"])
+def test_an_old_python_can_read_the_file_that_refuses_it(source):
+    tree = ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 8))
     libraries = {
         name.split(".")[0]
-        for node in ast.walk(ast.parse(SOURCE.read_text(encoding="utf-8")))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     }
-    assert libraries <= set(sys.stdlib_module_names)
+    assert libraries <= {*sys.stdlib_module_names, "processors"}
 
 
 def install_fails(capfd, *options: str, **variables: str) -> str:

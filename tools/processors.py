@@ -4,6 +4,8 @@ A claim about learning must hold on every processor; rounding differs from one t
 can play: its own best kernels, those of a processor with AVX2 and nothing newer, and those of an old one without AVX2.
 """
 
+from __future__ import annotations
+
 import os
 import platform
 from collections.abc import Mapping
