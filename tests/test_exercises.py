@@ -79,6 +79,17 @@ def test_a_prediction_is_right_if_it_rounds_to_the_digits_that_are_asked_for():
         assert judge("07.9", wrong)[1].startswith("not quite")
 
 
+@pytest.mark.parametrize("name", [name for name in EXERCISES if not EXERCISES[name].inputs])
+def test_a_prediction_is_exact(name):
+    right, digits = EXERCISES[name].right, EXERCISES[name].digits
+    assert digits is not None or right == round(right, 2), "a number that is not exact is asked for with its digits"
+    step = 1 if right == int(right) else 10.0 ** -(digits or 2)
+    rounded = round(float(right), digits if digits is not None else 2)
+    assert exercises.judge(name, rounded)[0] == "right"
+    for wrong in (rounded - step, rounded + step):
+        assert exercises.judge(name, wrong)[0] == "wrong"
+
+
 def test_other_frameworks_and_hints(capsys):
     def torch_attention(query, key, value):
         return (query @ key.T / query.shape[1] ** 0.5).softmax(dim=1) @ value

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +53,7 @@ class Exercise:
         trials: how many random inputs are tried.
         errors: part of an error message -> what to tell to a reader whose function raises it.
         track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
-        digits: for a prediction that is asked for with so many digits after the point; what rounds to them is right.
+        digits: how many digits after the point a prediction is asked for with; without them it is right only if it is equal.
     """
 
     right: Any
@@ -65,11 +66,6 @@ class Exercise:
     errors: Mapping[str, str] = field(default_factory=dict)
     track: str = "numpy"
     digits: int | None = None
-
-    @property
-    def tolerance(self) -> float:
-        """How far a number may be from what it is compared with."""
-        return 1e-3 if self.digits is None else 0.5 * 10**-self.digits + 1e-9
 
 
 def _of_chapter(chapter: str) -> dict[str, Exercise]:
@@ -124,11 +120,11 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
         return todo
     right = ("right", f"right. {exercise.praise}".strip())
     if exercise.inputs is None:
-        if np.asarray(answer).dtype.kind not in "biuf" or np.ndim(answer) != np.ndim(exercise.right):
-            return "wrong", f"expected {_kind(exercise.right)}, got {answer!r:.60}."
-        if _close(answer, exercise.right, exercise.tolerance):
+        if np.ndim(answer) or np.asarray(answer).dtype.kind not in "iuf":
+            return "wrong", f"expected a number, got {answer!r:.60}."
+        if _same_prediction(answer, exercise.right, exercise.digits):
             return right
-        return "wrong", _name_mistake(exercise, [answer], [()])
+        return "wrong", _name_wrong_prediction(exercise, answer)
     if not callable(answer):
         return "wrong", f"expected a function, got {type(answer).__name__}."
     changed = False
@@ -163,17 +159,30 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
     return "wrong", _name_mistake(exercise, results, trials)
 
 
+def _same_prediction(answer: float, expected: float, digits: int | None) -> bool:
+    """Equal, or equal when both are rounded to so many digits after the point."""
+    answer, expected = float(answer), float(expected)
+    if digits is not None:
+        answer, expected = round(answer, digits), round(expected, digits)
+    return math.isclose(answer, expected, rel_tol=0, abs_tol=1e-9)
+
+
+def _name_wrong_prediction(exercise: Exercise, answer: float) -> str:
+    for sentence, wrong in exercise.mistakes.items():
+        # A third is written as 0.333: two digits are enough to see which mistake it was, unless it is a whole number.
+        if _same_prediction(answer, wrong, 2 if wrong != int(wrong) and not exercise.digits else exercise.digits):
+            return f"close. {sentence}"
+    for digits in range(1, exercise.digits or 0):
+        if _same_prediction(answer, round(exercise.right, digits), None):
+            return f"close. Rounded to {digits} of the {exercise.digits} digits after the point; give all of them."
+    return "not quite. Read the question again, or ask for a hint."
+
+
 def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str:
     for sentence, wrong in exercise.mistakes.items():
         with np.errstate(all="ignore"):
-            expected = [wrong(*a) if callable(wrong) else wrong for a in trials]
-            if all(_close(r, e, exercise.tolerance) for r, e in zip(results, expected)):
+            if all(_close(result, wrong(*arguments)) for result, arguments in zip(results, trials)):
                 return f"close. {sentence}"
-    if exercise.inputs is None:
-        for digits in range(1, exercise.digits or 0):
-            if _close(results[0], round(exercise.right, digits)):
-                return f"close. Rounded to {digits} of the {exercise.digits} digits after the point; give all of them."
-        return "not quite. Read the question again, or ask for a hint."
     for result, arguments in zip(results, trials):
         expected = exercise.right(*arguments)
         if result.shape != expected.shape:
@@ -199,7 +208,7 @@ def _as_numpy(value: Any) -> np.ndarray:
     )  # PyTorch's know their history
 
 
-def _close(result: Any, expected: Any, tolerance: float = 1e-3) -> bool:
+def _close(result: Any, expected: Any) -> bool:
     """Equal but for rounding: of shape, kind of numbers, NaN, and value within what the dtype can hold."""
     result, expected = _as_numpy(result), _as_numpy(expected)
     if result.shape != expected.shape or (result.dtype.kind == "b") != (expected.dtype.kind == "b"):
@@ -207,12 +216,7 @@ def _close(result: Any, expected: Any, tolerance: float = 1e-3) -> bool:
     if not {result.dtype.kind, expected.dtype.kind} <= set("biuf"):
         return False
     # A reader may compute in float32 and return float64 (np.sqrt of an int promotes), so the dtype says nothing.
-    return bool(np.allclose(result, expected, rtol=1e-3, atol=tolerance, equal_nan=True))
-
-
-def _kind(value: Any) -> str:
-    shape = np.shape(value)
-    return f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}" if shape else "a number"
+    return bool(np.allclose(result, expected, rtol=1e-3, atol=1e-3, equal_nan=True))
 
 
 @functools.cache
