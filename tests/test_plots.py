@@ -358,6 +358,22 @@ def test_bars_have_the_heights_and_colours_of_their_names(figures):
     assert [label.get_text() for label in axes.get_xticklabels()] == ["forward", "backward"]
 
 
+def test_bars_of_rounds_have_their_range_and_overlapping_ones_are_equal(figures):
+    rounds = {"a": [1.0, 1.2, 1.1], "b": [1.15, 1.4, 1.3], "c": [2.0, 2.0, 2.2]}
+    figure = plots.bars({"forward": rounds, "both": dict.fromkeys(rounds, 3.0)}, "ms")
+    axes = figure.axes[0]
+    assert [container[0].get_height() for container in axes.containers] == pytest.approx([1.2, 1.2, 2])
+    ranges = [sorted(y for _, y in lines.get_segments()[0]) for lines in axes.collections]
+    assert ranges == [[1.0, 1.2], [1.15, 1.4], [2.0, 2.2]]
+
+
+def test_rounds_are_told_in_the_description():
+    told = plots.bars({"forward\nalone": {"a": [1.0, 1.25, 1.125]}}, "ms").alt
+    assert told.endswith(" Median and range of the rounds: forward alone: a 1.12 (1 to 1.25).")
+    told = plots.lines([8, 16], {"a": [[1, 3, 2], [4, 4, 5]], "b": [1, 2]}, "length", "ms").alt
+    assert told.endswith(" Median and range of the rounds: a: 8 2 (1 to 3), 16 4 (4 to 5).")
+
+
 def test_show_closes_a_figure_of_pyplot():
     figure, axes = plt.subplots()
     axes.plot(np.random.default_rng(6).normal(size=9))
@@ -485,7 +501,7 @@ def test_text_lines_are_drawn_and_checked():
 @pytest.mark.parametrize("groups, labelled", [(6, True), (7, False)])
 def test_bars_too_narrow_for_their_numbers_go_without(monkeypatch, groups, labelled):
     calls = []
-    monkeypatch.setattr("matplotlib.axes.Axes.bar_label", lambda *args, **kwargs: calls.append(args))
+    monkeypatch.setattr("matplotlib.axes.Axes.annotate", lambda *args, **kwargs: calls.append(args))
     plots.bars({f"g{i}": {"a": 1.0, "b": 2.0} for i in range(groups)}, "height", alt="Bars of two heights in groups.")
     assert bool(calls) == labelled
 

@@ -121,6 +121,32 @@ def _not_empty(name: str, values: Mapping) -> None:
         raise ValueError(f"{name}={values!r}: expected at least one entry")
 
 
+def _of_rounds(name: str, value: Any) -> np.ndarray:
+    """One number, or one from each round of a measurement."""
+    return np.atleast_1d(_numbers(name, value, 0, 1)).astype(float)
+
+
+def _numbers_of_rounds(values: Mapping[str, Mapping[str, np.ndarray]]) -> str:
+    """What a description says of measured numbers: the median of each, and its range over the rounds."""
+    groups = []
+    for group, rounds in values.items():
+        each = (f"{name} {np.median(x):.3g} ({min(x):.3g} to {max(x):.3g})" for name, x in rounds.items())
+        groups.append(f"{' '.join(str(group).split())}: {', '.join(each)}")
+    return f" Median and range of the rounds: {'; '.join(groups)}."
+
+
+def _drawn_as(rounds: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The height at which each name is drawn: its median, or, where ranges overlap, one median for all of them."""
+    heights, together, end = {}, [], -np.inf
+    for name in sorted(rounds, key=lambda name: min(rounds[name])):
+        if min(rounds[name]) > end:
+            together = []
+        together.append(name)
+        end = max(end, *rounds[name])
+        heights |= dict.fromkeys(together, float(np.median([np.median(rounds[each]) for each in together])))
+    return heights
+
+
 def _colours(names: Sequence[str]) -> list[str]:
     """A colour for each name: the framework's if the name begins with one, the next of the others if not."""
     others = itertools.cycle(OTHER_COLOURS)
@@ -1202,7 +1228,7 @@ def _short(value: float, digits: int) -> str:
 
 @_styled
 def bars(
-    values: Mapping[str, Mapping[str, float]],
+    values: Mapping[str, Mapping[str, float | Sequence[float]]],
     y_label: str,
     alt: str | None = None,
     title: str = "",
@@ -1211,10 +1237,13 @@ def bars(
 ) -> Picture:
     """Draw groups of bars side by side, one bar for each name, such as the time of each framework.
 
+    A bar of several rounds is as high as their median, with a line from the least to the largest. Where the ranges of two bars
+    of a group overlap, the measurement tells no difference, so they are drawn at the same height.
+
     Args:
-        values: group: name: number, with the same names in every group.
+        values: group: name: number, or a number for each round of a measurement, with the same names in every group.
         y_label: what the numbers are, with their unit.
-        alt: what the plot shows; None for a description without the numbers, which differ from run to run for times.
+        alt: what the plot shows; None for a description by names and groups. Medians and ranges of rounds are added to it.
         title: a title above the plot.
         x_label: what the groups are; they are named below their bars.
         log: whether the axis is logarithmic, for numbers of very different size.
@@ -1235,27 +1264,35 @@ def bars(
             raise ValueError(
                 f"values[{group!r}] has the names {sorted(numbers)}: expected {sorted(names)}, as in the first group"
             )
+    measured = any(np.ndim(number) for numbers in values.values() for number in numbers.values())
+    rounds = {
+        group: {name: _of_rounds(f"values[{group!r}][{name!r}]", numbers[name]) for name in names}
+        for group, numbers in values.items()
+    }
+    drawn_as = [_drawn_as(each) if measured else {name: each[name][0] for name in names} for each in rounds.values()]
     figure = Figure(figsize=(7, 3.4))
     axes = figure.subplots()
     width = 0.8 / len(names)
     for number, (name, colour) in enumerate(zip(names, _colours(names))):
-        heights = [
-            float(_numbers(f"values[{group!r}][{name!r}]", numbers[name], 0)) for group, numbers in values.items()
-        ]
-        if log and min(heights) <= 0:
-            raise ValueError(f"{name!r} is {min(heights):.3g}: expected numbers above 0 for a logarithmic axis")
-        drawn = axes.bar(
-            np.arange(len(values)) + (number - (len(names) - 1) / 2) * width,
-            heights,
-            0.92 * width,
-            color=colour,
-            label=name,
-        )
+        each = [group[name] for group in rounds.values()]
+        heights = [float(group[name]) for group in drawn_as]
+        if log and min(map(min, each)) <= 0:
+            raise ValueError(f"{name!r} is {min(map(min, each)):.3g}: expected numbers above 0 for a logarithmic axis")
+        places = np.arange(len(values)) + (number - (len(names) - 1) / 2) * width
+        axes.bar(places, heights, 0.92 * width, color=colour, label=name)
+        if measured:
+            axes.vlines(places, [min(x) for x in each], [max(x) for x in each], color="black", linewidth=1.2)
         if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
             short = log and max(heights) < 99.5  # 0.0298 is wider than its bar, and 0.030 is not
-            axes.bar_label(
-                drawn, [_short(height, 2 if short or height < 0.1 else 3) for height in heights], padding=2, fontsize=9
-            )
+            for place, height, x in zip(places, heights, each):
+                axes.annotate(
+                    _short(height, 2 if measured or short or height < 0.1 else 3),
+                    (place, max(height, *x)),
+                    (0, 2),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=9,
+                )
     axes.set_xticks(range(len(values)), list(values))
     axes.tick_params(axis="x", length=0)
     axes.set(xlabel=x_label, ylabel=y_label, yscale="log" if log else "linear")
@@ -1265,13 +1302,13 @@ def bars(
         axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     groups = ", ".join(" ".join(str(group).split()) for group in values)  # a name may have two lines
     described = f"Bars of {y_label} for {', '.join(names)}, in {len(values)} groups: {groups}."
-    return show(figure, described if alt is None else alt)
+    return show(figure, (described if alt is None else alt) + (_numbers_of_rounds(rounds) if measured else ""))
 
 
 @_styled
 def lines(
     x: Sequence[float],
-    values: Mapping[str, Sequence[float]],
+    values: Mapping[str, Sequence[float | Sequence[float]]],
     x_label: str,
     y_label: str,
     title: str = "",
@@ -1281,13 +1318,14 @@ def lines(
 
     Args:
         x: where each number was measured, such as lengths.
-        values: name: a number for each x.
+        values: name: a number for each x, or for each x a number from each round of a measurement: the line goes through
+            their medians, with a mark from the least to the largest.
         x_label, y_label: what is on the axes, with its unit.
         title: a title above the plot.
         numbers: whether each end of a line has its number.
 
     Returns:
-        The picture; its description says what is drawn and not the numbers, which differ from run to run for times.
+        The picture; its description has the medians and ranges of rounds, and no other numbers.
 
     Raises:
         TypeError: if values is not a dict of real numbers.
@@ -1297,12 +1335,18 @@ def lines(
     x = _numbers("x", x, 1)
     figure = Figure(figsize=(6, 3.4))
     axes = figure.subplots()
-    for (name, given), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
-        given = _numbers(f"values[{name!r}]", given, 1)
-        if len(given) != len(x) or min(*x, *given) <= 0:
+    measured = {}
+    for (name, each), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
+        rounds = _numbers(f"values[{name!r}]", each, 1, 2)
+        if len(rounds) != len(x) or min(x.min(), rounds.min()) <= 0:
             raise ValueError(
                 f"values[{name!r}]: expected {len(x)} numbers above 0, one for each x, which are above 0 too"
             )
+        given = rounds
+        if rounds.ndim == 2:
+            measured[name] = {f"{where:g}": numbers_there for where, numbers_there in zip(x, rounds)}
+            given = np.median(rounds, axis=1)
+            axes.vlines(x, rounds.min(axis=1), rounds.max(axis=1), color=colour, linewidth=3, alpha=0.4)
         axes.loglog(x, given, marker=marker, color=colour, label=name)
         for end in (0, -1) if numbers else ():
             axes.annotate(
@@ -1320,7 +1364,8 @@ def lines(
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.legend(frameon=False)
-    return show(figure, f"Lines of {y_label} against {x_label} on logarithmic axes, for {', '.join(values)}.")
+    described = f"Lines of {y_label} against {x_label} on logarithmic axes, for {', '.join(values)}."
+    return show(figure, described + (_numbers_of_rounds(measured) if measured else ""))
 
 
 @_styled

@@ -2,8 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,18 @@ import numpy as np
 from shared import keep_memory
 from shared.checks import check_positive
 
+ROUNDS = 3  # between which other work of the machine comes and goes; an order that is told must hold in all of them
 
-def medians(functions: dict[str, Callable[[], Any]], repeats: int = 15) -> dict[str, float]:
-    """Median seconds of each function, run in turn: A B C A B C ..., after one run of each that is not counted.
 
-    Where TIMINGS=once, as in `make test`, which compares no times, each function runs once in all.
+def medians(functions: dict[Any, Callable[[], Any]], repeats: int = 15) -> dict[Any, np.ndarray]:
+    """Seconds of each function, the median of each of three rounds; functions are run in turn, A B C A B C ...
+
+    One run of each comes before and is not counted. Where TIMINGS=once, as in `make test`, which compares no times, each
+    function runs once in all.
 
     Args:
         functions: name -> a function that takes nothing.
-        repeats: how often each is timed.
+        repeats: how often each is timed, in all rounds together.
 
     Raises:
         TypeError, ValueError: if repeats is not a positive whole number.
@@ -29,28 +31,57 @@ def medians(functions: dict[str, Callable[[], Any]], repeats: int = 15) -> dict[
     once = os.environ.get("TIMINGS") == "once"
     for function in () if once else functions.values():
         function()
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(1 if once else repeats):
+    rounds, in_each = (1, 1) if once else (ROUNDS, -(-repeats // ROUNDS))
+    seconds = {name: np.zeros((rounds, in_each)) for name in functions}
+    for index in np.ndindex(rounds, in_each):
         for name, function in functions.items():
             start = time.perf_counter()
             function()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: median(times) for name, times in seconds.items()}
+            seconds[name][index] = time.perf_counter() - start
+    return {name: np.median(times, axis=1) for name, times in seconds.items()}
+
+
+def keras_passes(
+    layer: Any, inputs: Sequence[Any], grad_output: np.ndarray, **arguments: Any
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """A Keras layer on TensorFlow, compiled: a function of its forward pass, and one of forward and backward together.
+
+    The second returns the output as well as the gradients. TensorFlow runs only what the returned values need: without it,
+    a lookup or the last product of the forward pass would be left out.
+    """
+    import tensorflow as tf
+
+    floats = [x for x in inputs if x.dtype.is_floating]
+
+    @tf.function(autograph=False)
+    def forward() -> tf.Tensor:
+        return layer(*inputs, **arguments)
+
+    @tf.function(autograph=False)
+    def both() -> tuple[tf.Tensor, list]:
+        with tf.GradientTape() as tape:
+            tape.watch(floats)
+            output = layer(*inputs, **arguments)
+        sources = [variable.value for variable in layer.trainable_variables] + floats
+        return output, tape.gradient(output, sources, output_gradients=tf.constant(grad_output))
+
+    return forward, both
 
 
 def forward_and_backward(
     numpy: Any, pytorch: Any, keras: Any, inputs: dict[str, np.ndarray], repeats: int = 15, **arguments: Any
-) -> dict[str, dict[str, float]]:
-    """Median milliseconds of three twins on the CPU: the forward pass alone, and forward and backward together.
+) -> dict[str, dict[str, np.ndarray]]:
+    """Milliseconds of three twins on the CPU: the forward pass alone, and forward and backward together, by rounds.
 
     Args:
         numpy, pytorch, keras: the twins; the Keras one runs compiled, as `fit` would run it, on the TensorFlow backend.
         inputs: name -> array, in the order of the call.
-        repeats: how often each is timed.
+        repeats: how often each is timed, in all rounds together.
         arguments: further arguments of the call, such as mask; arrays become each framework's own.
 
     Returns:
-        {"forward": {"NumPy": ms, ...}, "forward and backward": {...}}, as `plots.bars` takes it.
+        {"forward": {"NumPy": ms, ...}, "forward and backward": {...}}, each with the medians of three rounds, as `plots.bars`
+        takes it.
     """
     import tensorflow as tf
     import torch
@@ -81,28 +112,16 @@ def forward_and_backward(
     def pytorch_both() -> None:
         pytorch(*pytorch_inputs, **pytorch_arguments).backward(pytorch_grad)
 
-    @tf.function(autograph=False)
-    def keras_forward() -> tf.Tensor:
-        return keras(*keras_inputs, **keras_arguments)
-
-    @tf.function(autograph=False)
-    def keras_both() -> list:
-        floats = [x for x in keras_inputs if x.dtype.is_floating]
-        with tf.GradientTape() as tape:
-            tape.watch(floats)
-            output = keras(*keras_inputs, **keras_arguments)
-        return tape.gradient(
-            output,
-            [variable.value for variable in keras.trainable_variables] + floats,
-            output_gradients=tf.constant(grad_output),
-        )
-
-    forward = medians(
-        {"NumPy": lambda: numpy(*inputs.values(), **arguments), "PyTorch": pytorch_forward, "Keras": keras_forward},
-        repeats,
-    )
-    both = medians({"NumPy": numpy_both, "PyTorch": pytorch_both, "Keras": keras_both}, repeats)
-    return {
-        "forward": {name: 1000 * seconds for name, seconds in forward.items()},
-        "forward and backward": {name: 1000 * seconds for name, seconds in both.items()},
+    keras_forward, keras_both = keras_passes(keras, keras_inputs, grad_output, **keras_arguments)
+    passes = {
+        ("forward", "NumPy"): lambda: numpy(*inputs.values(), **arguments),
+        ("forward", "PyTorch"): pytorch_forward,
+        ("forward", "Keras, compiled"): keras_forward,
+        ("forward and backward", "NumPy"): numpy_both,
+        ("forward and backward", "PyTorch"): pytorch_both,
+        ("forward and backward", "Keras, compiled"): keras_both,
     }
+    milliseconds: dict[str, dict[str, np.ndarray]] = {"forward": {}, "forward and backward": {}}
+    for (group, name), seconds in medians(passes, repeats).items():
+        milliseconds[group][name] = 1000 * seconds
+    return milliseconds
