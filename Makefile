@@ -13,8 +13,8 @@ help:  ## list the targets
 lab:  ## set up, trust the notebooks and open JupyterLab on the map
 	@$(COURSE) lab --port $(PORT)
 
-test:  ## set up and run every unit test and every notebook; CHAPTER=06 for one chapter, PROCESSOR=old for older kernels
-	@$(COURSE) test $(if $(CHAPTER),--chapter $(CHAPTER)) $(if $(PROCESSOR),--processor $(PROCESSOR))
+test:  ## set up and run every unit test and every notebook; CHAPTER=06, PROCESSOR=old (older kernels), DEVICE=cuda or mps (PyTorch's notebooks)
+	@$(COURSE) test $(if $(CHAPTER),--chapter $(CHAPTER)) $(if $(PROCESSOR),--processor $(PROCESSOR)) $(if $(DEVICE),--device $(DEVICE))
 
 test-backends:  ## run the tests of the Keras modules on Keras' other backends
 	@$(COURSE) test-backends

@@ -136,10 +136,22 @@ def _accelerator() -> "torch.device | None":
 
 
 def best_device() -> "torch.device":
-    """The accelerator, if PyTorch can compute on it, and the CPU otherwise."""
+    """The accelerator, if PyTorch can compute on it, and the CPU otherwise; or the kind that THREE_WAYS_DEVICE names.
+
+    Raises:
+        RuntimeError: if THREE_WAYS_DEVICE names one that PyTorch doesn't find.
+    """
     import torch
 
-    accelerator = _accelerator()
+    accelerator, chosen = _accelerator(), os.environ.get("THREE_WAYS_DEVICE")
+    if chosen == "cpu":
+        return torch.device("cpu")
+    if chosen:
+        if accelerator is None or accelerator.type != chosen:
+            raise RuntimeError(
+                f"THREE_WAYS_DEVICE={chosen}: PyTorch finds no such device here; it finds {accelerator or 'the CPU alone'}"
+            )
+        return accelerator
     if accelerator is not None:
         with contextlib.suppress(RuntimeError), warnings.catch_warnings():
             warnings.simplefilter("ignore")

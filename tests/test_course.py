@@ -140,6 +140,16 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_what_is_shared():
         course.chapter_tests("99")
 
 
+def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):
+    options, arguments = course.on_a_device("cuda", None)[:2], course.on_a_device("cuda", "06")[2:]
+    assert options[0] == "-o" and "--nbval-lax" in options[1]
+    assert [Path(argument).name for argument in arguments] == ["test_devices.py", "pytorch.ipynb"]
+    told = capsys.readouterr().out
+    assert "notebooks/06_attention/pytorch.ipynb on cuda: " in told and "09_training/pytorch.ipynb" in told
+    with pytest.raises(SystemExit, match="no notebook of chapter 03 computes on cuda"):
+        course.on_a_device("cuda", "03")
+
+
 def test_platforms_fails_where_a_package_is_not_pinned(environment, monkeypatch, capsys):
     monkeypatch.setattr(course, "compile_pins", lambda *_: "numpy==2.4.6\n")
     course.platforms(environment, None)

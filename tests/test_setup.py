@@ -196,7 +196,8 @@ def test_pytorch_does_without_triton_when_tensorflow_came_before_the_course():
 @pytest.mark.parametrize("first", ["torch", "tensorflow"])
 def test_the_search_for_an_accelerator_says_nothing(first):
     code = f"import shared, {first}; device = shared.best_device(); import torch; shared.set_seed(0)\n"
-    result = run(code + "print(device == torch.device('cpu'), torch.ones(2, device=device).sum().item())")
+    code += "print(device == torch.device('cpu'), torch.ones(2, device=device).sum().item())"
+    result = run(code, THREE_WAYS_DEVICE="")
     assert result.stdout.split()[1] == "2.0" and result.stderr == ""
     if "True" in result.stdout:
         assert not __import__("torch").accelerator.is_available()
@@ -205,6 +206,7 @@ def test_the_search_for_an_accelerator_says_nothing(first):
 def test_an_accelerator_that_cannot_compute_is_not_chosen(monkeypatch):
     import torch
 
+    monkeypatch.delenv("THREE_WAYS_DEVICE", raising=False)
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("meta"))  # cannot give a result
     assert shared.best_device() == torch.device("cpu")

@@ -263,18 +263,44 @@ def chapter_tests(chapter: str) -> list[str]:
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
-    """set up and run every unit test and every notebook, or those of one chapter"""
+    """set up and run every unit test and every notebook, or those of one chapter, or those that compute on a device"""
     selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
-    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **as_tests_run(arguments.processor))
+    settings = as_tests_run(arguments.processor, arguments.device)
+    if arguments.device != "cpu":
+        selected = on_a_device(arguments.device, arguments.chapter)
+    environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **settings)
 
 
-def as_tests_run(processor: str = "own") -> dict[str, str]:
-    """The variables of a test: claims raise, one thread, nothing is timed, and the kernels of that kind of processor."""
+def on_a_device(device: str, chapter: str | None) -> list[str]:
+    """What pytest runs on an accelerator: the notebooks that use it, for their claims; their text is that of the CPU."""
+    folder = chapter_folder(chapter) if chapter else ROOT / "notebooks"
+    paths = sorted(path for path in folder.rglob("*.ipynb") if "best_device()" in path.read_text("utf-8"))
+    if not paths:
+        sys.exit(f"no notebook of chapter {chapter} computes on {device}")
+    for path in paths:
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        claims = {
+            kind: sum(bool(re.search(rf"\b{kind}\(", "".join(cell["source"]))) for cell in cells)
+            for kind in ("show", "learned", "observed")
+        }
+        print(
+            f"{path.relative_to(ROOT)} on {device}: {len(cells)} cells are run; those that prove ({claims['show']}) or claim what "
+            f"is learned ({claims['learned']}) are held to it; those that observe ({claims['observed']}), and all text, are not",
+            flush=True,
+        )
+    options = (
+        "addopts=--nbval-lax --nbval-current-env --nbval-cell-timeout=600 --dist=loadfile --import-mode=importlib -ra"
+    )
+    return ["-o", options, "tests/test_devices.py", *map(str, paths)]
+
+
+def as_tests_run(processor: str = "own", device: str = "cpu") -> dict[str, str]:
+    """The variables of a test: claims raise, one thread, nothing is timed, and whose kernels compute."""
     if note := processors.skipped(processor):
         print(note, flush=True)
     settings = {"EVIDENCE": "strict", "TIMINGS": "once", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return settings | processors.variables(processor)
+    return settings | {"THREE_WAYS_DEVICE": device} | processors.variables(processor)
 
 
 def test_processors(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -532,6 +558,7 @@ def main() -> None:
     parts[lab].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parts[test].add_argument("--chapter", help="two digits, such as 06")
     parts[test].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
+    parts[test].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
     parts[test_seeds].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
     parts[test_seeds].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
     parts[evidence].add_argument(
