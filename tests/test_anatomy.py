@@ -15,6 +15,8 @@ import pytest
 from shared import exercises, side_by_side
 from shared.drawing.diagrams import COURSE
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("[0-9][0-9]_*") if path.is_dir())
 LESSON = ["Why", "By hand", "Build it", "Use it", "Check it", "Pitfalls", "Exercises", "Next"]

@@ -14,6 +14,8 @@ import assemble
 import pytest
 from assemble import Course, links, plain
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 LESSON = ("Why", "Build it", "Check it", "Pitfalls", "Exercises", "Next")
 COMPARISON = ("Step by step", "Dictionary", "Key differences", "Proof", "Exercises")

@@ -9,6 +9,8 @@ from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 ATTENTION = ROOT / "notebooks" / "06_attention"
 DRAWN = """

@@ -7,6 +7,8 @@ import pytest
 
 from shared.evidence import learned, observed, show, stored_values, table
 
+pytestmark = pytest.mark.form
+
 FIVE = [1.0, 1.1, 0.9, 1.05, 0.95]
 
 

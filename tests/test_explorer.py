@@ -12,6 +12,8 @@ from matplotlib import colormaps
 
 from shared import explorer, plots
 
+pytestmark = pytest.mark.form
+
 TOKENS = ["The", " cat", " sat", " on", " the", " mat"]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")
 

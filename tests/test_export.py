@@ -3,7 +3,11 @@
 import filecmp
 from pathlib import Path
 
+import pytest
+
 import notebooks
+
+pytestmark = pytest.mark.form
 
 ROOT = Path(__file__).resolve().parent.parent
 

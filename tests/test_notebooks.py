@@ -15,6 +15,8 @@ from PIL import Image
 
 import notebooks
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 
 PATHS = notebooks.notebooks()

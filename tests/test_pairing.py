@@ -7,6 +7,8 @@ import pytest
 
 from shared.drawing.side_by_side import EXTRAS, GLOSSARY, TRACKS
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir() and path.name[0] != ".")
 

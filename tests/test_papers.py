@@ -7,6 +7,9 @@ import tomllib
 from pathlib import Path
 
 import assemble
+import pytest
+
+pytestmark = pytest.mark.form
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

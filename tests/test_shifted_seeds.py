@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.form
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWN = """

@@ -10,6 +10,8 @@ import pytest
 
 from shared.evidence import ROOM, keeps
 
+pytestmark = pytest.mark.form
+
 CLAIMED = re.compile(r"^(.*): measured \S+ (?:here; \d+ runs with other seeds|on average, with a standard deviation)")
 CLAIMANTS = repeat.claimants()
 every_claimant = pytest.mark.parametrize(

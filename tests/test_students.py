@@ -11,6 +11,8 @@ import course
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """
 import sys

@@ -13,6 +13,8 @@ import pytest
 
 from shared import exercises
 
+pytestmark = pytest.mark.form
+
 ROOT = Path(__file__).resolve().parent.parent
 TEACHERS = ROOT / "teachers"
 HEADINGS = [

@@ -267,6 +267,8 @@ def test(environment: Environment, arguments: argparse.Namespace) -> None:
     selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
     settings = as_tests_run(arguments.processor, arguments.device)
+    if arguments.processor != "own":
+        selected += ["-m", "not form"]
     if arguments.device != "cpu":
         selected = on_a_device(arguments.device, arguments.chapter)
     environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **settings)
