@@ -155,7 +155,7 @@ class GPTModel(keras.Model):
         for layer in (*self.blocks, self.norm):
             layer.build((None, None, self.config["d_model"]))
         self.built = True
-        # GPT-2's initialization; what adds to the residual stream starts smaller
+        # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
         residual_scale = 1 / math.sqrt(2 * len(self.blocks))
         for name, slot in slots(self).items():
             if name.endswith(("kernel", "embeddings", "positions")):

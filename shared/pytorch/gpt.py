@@ -121,7 +121,7 @@ class GPTModel(nn.Module):
         self.norm = LayerNorm(d_model, eps)
         self.num_heads, self.vocab_size = num_heads, vocab_size
         self.max_length, self.pad_id = max_length, pad_id
-        # GPT-2's initialization; what adds to the residual stream starts smaller
+        # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
         residual_scale = 1 / math.sqrt(2 * num_layers)
         for name, parameter in self.named_parameters():
             if parameter.ndim == 2:
