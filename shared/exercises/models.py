@@ -80,16 +80,16 @@ EXERCISES = {
         praise="2 × 1 × size is 2, 4 and 12, and their mean is 6.",
         mistakes={
             "That is the gradient of the bias. For the weight, each error counts times the size of its house.": 2,
-            "That is the sum of the three votes; the loss is a mean, so its gradient is one too.": 18,
+            "That is the sum of the three contributions; the loss is a mean, so its gradient is one too.": 18,
             "The derivative of a square brings a factor of 2.": 3,
             "The derivative of a square brings a factor of 2, and the loss is a mean, not a sum.": 9,
             "The predictions are too high, so a larger weight makes the loss larger: the gradient is positive.": -6,
             "One is the loss itself: the mean of three squared errors of 1.": 1,
         },
         hints=[
-            "Each house votes with 2 × error × size.",
-            "The error is 1 for each. The votes are 2, 4 and 12.",
-            "The loss is the mean over the houses, so the gradient is the mean of the votes.",
+            "Each house contributes 2 × error × size.",
+            "The error is 1 for each. The contributions are 2, 4 and 12.",
+            "The loss is the mean over the houses, so the gradient is the mean of the contributions.",
         ],
     ),
     "02.2": Exercise(
@@ -101,13 +101,13 @@ EXERCISES = {
             "You went up: subtract the gradient, or take the error as prediction minus target.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, -r)
             ),
-            "You add up the houses' votes; the loss is a mean, so take their mean.": (
+            "You add up the houses' contributions; the loss is a mean, so take their mean.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, r * len(x))
             ),
             "The factor 2 from the derivative of the square is missing.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, r, factor=1.0)
             ),
-            "You add up the houses' votes, and the factor 2 is missing.": (
+            "You add up the houses' contributions, and the factor 2 is missing.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, r * len(x), factor=1.0)
             ),
             "The bias is moved by the error of the new weight; compute both gradients before you change anything.": (
@@ -132,7 +132,7 @@ EXERCISES = {
         right=lambda x, g: g * (1 - np.tanh(x) ** 2),
         inputs=lambda rng: 2 * (rng.normal(size=(2, *rng.permutation([3, 4])))),
         shape="that of x",
-        praise="Far from zero it is almost 0: tanh hardly passes a gradient there, which is why deep networks use ReLU.",
+        praise="Far from zero it is almost 0, so tanh hardly passes a gradient there. ReLU passes it whole wherever x is above 0.",
         mistakes={
             "That is the derivative; multiply it by the upstream gradient.": lambda x, g: 1 - np.tanh(x) ** 2,
             "You square x; the derivative is 1 minus the square of tanh(x).": lambda x, g: g * (1 - x**2),
@@ -157,7 +157,7 @@ EXERCISES = {
         errors={
             "broadcast": "Each of the two gradients must have the kernel's shape, (in, hidden): transpose the other."
         },
-        praise="Chapter 14 ties the embedding of a language model to its output in this way.",
+        praise="Chapter 13 ties the embedding of a model to its output in this way.",
         mistakes={
             "Only the first use counts in yours; the kernel is used a second time, to compute y.": (
                 lambda k, x, g: _tied(k, x, g, back=0.0)
