@@ -12,6 +12,8 @@ import pytest
 
 from shared import exercises
 
+pytestmark = pytest.mark.form
+
 CHAPTERS = [name for name in exercises.MODULES.values() if importlib.util.find_spec(f"shared.exercises.{name}")]
 EXERCISES, SOLUTIONS = {}, {}
 for chapter in CHAPTERS:
@@ -125,6 +127,19 @@ def test_a_thousand_right_answers_raise_no_false_alarm():
             return SOLUTIONS["06.2"](query, key[keys], value[keys])
 
         assert exercises.judge("06.2", shuffled)[0] == "right"
+
+
+def test_joined_halves_are_attention_over_all_keys():
+    """06.4 gives what is kept of each half; its right answer is what one softmax over all scores would give."""
+    from shared.exercises.attention import _summary
+
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 800.0):
+        scores, values = rng.normal(size=8), rng.normal(size=(8, 2))
+        scores[:5] += shift
+        weights = np.exp(scores - scores.max())
+        joined = EXERCISES["06.4"].right(*_summary(scores[:5], values[:5]), *_summary(scores[5:], values[5:]))
+        np.testing.assert_allclose(joined, weights @ values / weights.sum(), rtol=1e-12)
 
 
 def test_an_edition_without_solutions_says_so(tmp_path):

@@ -14,6 +14,8 @@ from nbclient import NotebookClient
 
 from shared import genetic_code, plots
 
+pytestmark = pytest.mark.form
+
 ALT = "What the plot shows."
 FRAMEWORKS = ("NumPy", "PyTorch", "Keras")
 
@@ -34,6 +36,9 @@ CALLS = {
     ),
     "attention_map of 6 heads": lambda: plots.attention_map(
         random_weights(1, 6, 5, 7), list("ACGTA"), ["ein", "Satz", "aus", "sieben", "langen", "Wörtern", "."], ALT
+    ),
+    "attention_map of a decoder": lambda: plots.attention_map(
+        random_weights(1, 2, 5, 7), "ACGTA", "GATTACA", ALT, x_label="letter read", y_label="letter to be written"
     ),
     "loss_curves": lambda: plots.loss_curves(some_curves(), {"optimum": 0.25, "per-site bound": 0.32}, ALT),
     "heatmap": lambda: plots.heatmap(np.random.default_rng(2).normal(size=(9, 4)), "feature", "position (token)", ALT),
@@ -224,6 +229,7 @@ def test_picture_is_the_same_twice_and_style_and_figures_stay_inside(name):
 @pytest.mark.parametrize("name, x_label, y_label", [
     ("attention_map", "key (token)", "query (token)"),
     ("attention_map of 6 heads", "key (token)", "query (token)"),
+    ("attention_map of a decoder", "letter read", "letter to be written"),
     ("loss_curves", "training step", "cross-entropy (nats per site)"),
     ("heatmap", "feature", "position (token)"),
     ("bars", "pass", "time (ms)"),

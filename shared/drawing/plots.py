@@ -165,6 +165,8 @@ def attention_map(
     title: str = "",
     largest: float = 1.0,
     trained: bool = False,
+    x_label: str = "key (token)",
+    y_label: str = "query (token)",
 ) -> Picture:
     """Draw attention weights: a row for each query, a column for each key, a panel for each head.
 
@@ -176,6 +178,7 @@ def attention_map(
         title: a title above the panels.
         largest: the weight that is drawn darkest, the same in every panel; 1 makes all maps comparable.
         trained: whether a model was trained to these weights, which then differ a little from one processor to another: the description leaves them out.
+        x_label, y_label: what a column and a row are, where the labels name something else than the key and the query themselves.
 
     Returns:
         The picture, with its alt text.
@@ -229,8 +232,8 @@ def attention_map(
             labels = [f"{letter}{place}" for place, letter in enumerate(labels)]
         step = -(-len(labels) // int(7 * side))
         axis.set_ticks(range(0, len(labels), step), labels[::step])
-    figure.supxlabel("key (token)", fontsize=10)
-    figure.supylabel("query (token)", fontsize=10)
+    figure.supxlabel(x_label, fontsize=10)
+    figure.supylabel(y_label, fontsize=10)
     figure.suptitle(title, fontsize=11)
     figure.colorbar(image, ax=figure.axes, label="weight", shrink=0.9)
     return show(figure, _describe_attention(heads, query_labels, key_labels, title, trained) if alt is None else alt)

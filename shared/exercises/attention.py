@@ -55,54 +55,66 @@ def _distance(length):
     return np.arange(length)[:, None] - np.arange(length)
 
 
-def _join(scores_a, values_a, scores_b, values_b):
-    return softmax(np.concatenate([scores_a, scores_b])) @ np.concatenate([values_a, values_b])
+def _summary(scores, values):
+    """What a fused function keeps of a block of keys: the highest score, the sum of the exponentials, the weighted values."""
+    exponentials = np.exp(scores - scores.max())
+    return scores.max(), exponentials.sum(), exponentials @ values
 
 
 def _draw_halves(rng):
     length_a, length_b, value_dim = rng.permutation([3, 5, 2])
-    return (
-        rng.normal(size=length_a) + rng.choice([0.0, 800.0]),
-        rng.normal(size=(length_a, value_dim)),
-        rng.normal(size=length_b) + rng.choice([1.0, 801.0]),
-        rng.normal(size=(length_b, value_dim)),
-    )
+    scores_a, values_a = rng.normal(size=length_a) + rng.choice([0.0, 800.0]), rng.normal(size=(length_a, value_dim))
+    scores_b, values_b = rng.normal(size=length_b) + rng.choice([1.0, 801.0]), rng.normal(size=(length_b, value_dim))
+    return *_summary(scores_a, values_a), *_summary(scores_b, values_b)
 
 
-def _parts(scores, values, highest=None):
-    highest = scores.max() if highest is None else highest
-    exponentials = np.exp(scores - highest)
-    return exponentials.sum(), exponentials @ values
+def _factors(highest_a, highest_b):
+    """What brings the sums of each half from its own highest score to the common one."""
+    highest = max(highest_a, highest_b)
+    return np.exp(highest_a - highest), np.exp(highest_b - highest)
 
 
-def _not_rescaled(scores_a, values_a, scores_b, values_b):
-    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a), _parts(scores_b, values_b)
-    return (mixed_a + mixed_b) / (sum_a + sum_b)
+def _join(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a, b = _factors(highest_a, highest_b)
+    return (a * weighted_a + b * weighted_b) / (a * total_a + b * total_b)
 
 
-def _rescaled_the_wrong_way(scores_a, values_a, scores_b, values_b):
-    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a), _parts(scores_b, values_b)
-    highest = max(scores_a.max(), scores_b.max())
-    a, b = np.exp(highest - scores_a.max()), np.exp(highest - scores_b.max())
-    return (a * mixed_a + b * mixed_b) / (a * sum_a + b * sum_b)
+def _not_rescaled(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    return (weighted_a + weighted_b) / (total_a + total_b)
 
 
-def _mean_of_halves(scores_a, values_a, scores_b, values_b):
-    return (softmax(scores_a) @ values_a + softmax(scores_b) @ values_b) / 2
+def _totals_not_rescaled(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a, b = _factors(highest_a, highest_b)
+    return (a * weighted_a + b * weighted_b) / (total_a + total_b)
 
 
-def _sum_of_halves(scores_a, values_a, scores_b, values_b):
-    return softmax(scores_a) @ values_a + softmax(scores_b) @ values_b
+def _rescaled_the_wrong_way(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    highest = max(highest_a, highest_b)
+    a, b = np.exp(highest - highest_a), np.exp(highest - highest_b)
+    return (a * weighted_a + b * weighted_b) / (a * total_a + b * total_b)
 
 
-def _not_divided(scores_a, values_a, scores_b, values_b):
-    highest = max(scores_a.max(), scores_b.max())
-    return _parts(scores_a, values_a, highest)[1] + _parts(scores_b, values_b, highest)[1]
+def _mean_of_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    return (weighted_a / total_a + weighted_b / total_b) / 2
 
 
-def _overflowing_halves(scores_a, values_a, scores_b, values_b):
-    (sum_a, mixed_a), (sum_b, mixed_b) = _parts(scores_a, values_a, 0.0), _parts(scores_b, values_b, 0.0)
-    return (mixed_a + mixed_b) / (sum_a + sum_b)
+def _sum_of_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    return weighted_a / total_a + weighted_b / total_b
+
+
+def _by_highest_alone(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a, b = _factors(highest_a, highest_b)
+    return (a * weighted_a / total_a + b * weighted_b / total_b) / (a + b)
+
+
+def _not_divided(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a, b = _factors(highest_a, highest_b)
+    return a * weighted_a + b * weighted_b
+
+
+def _overflowing_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a, b = np.exp(highest_a), np.exp(highest_b)
+    return (a * weighted_a + b * weighted_b) / (a * total_a + b * total_b)
 
 
 def _unpack(packed, num_heads):
@@ -278,24 +290,30 @@ EXERCISES = {
         right=_join,
         inputs=_draw_halves,
         shape="(value_dim,)",
-        praise="Repeat it block after block, and you have the algorithm of FlashAttention.",
+        praise="Keep the joined three, join them with those of the next block, and so on: that is the idea of FlashAttention.",
         trials=8,
         mistakes={
             "You take the mean of the two halves' outputs; a half with larger exponentials must count for more.": _mean_of_halves,
             "You add the outputs of the two halves; together the weights must sum to 1, not to 2.": _sum_of_halves,
             "Each half subtracted its own highest score; bring both to the same one before you add.": _not_rescaled,
-            "The sums of the exponentials are missing: divide by their total at the end.": _not_divided,
+            "You rescale the weighted sums alone; the totals were taken from each half's own highest score, too.": (
+                _totals_not_rescaled
+            ),
+            "You weigh the two outputs by their highest scores alone; a half counts by its total, times that factor.": (
+                _by_highest_alone
+            ),
+            "The totals are missing: divide by their sum at the end, rescaled like the weighted sums.": _not_divided,
             "You rescale the wrong way: multiply each half by exp(own highest - common highest), which is at most 1.": (
                 _rescaled_the_wrong_way
             ),
-            "Right for small scores, but large ones overflow: subtract the highest score of both halves first.": (
+            "Right for small scores, but exp(highest) overflows for large ones: subtract the larger of the two first.": (
                 _overflowing_halves
             ),
         },
         hints=[
             "The exact output is a quotient: a sum over all keys above, a sum over all keys below. Sums can be split.",
             "Both halves must use the same highest score. Multiplying by exp(own - common) changes from one to the other.",
-            "above = exp(s_a - m) @ v_a + exp(s_b - m) @ v_b with m = max of both; below is the same without the values.",
+            "above = exp(highest_a - m) * weighted_a + exp(highest_b - m) * weighted_b, below with the totals; m is the larger.",
         ],
     ),
     "06.6": Exercise(

@@ -15,10 +15,10 @@ def window_mask(length, width):
     return (distance >= 0) & (distance < width)
 
 
-def join_halves(scores_a, values_a, scores_b, values_b):
-    highest = max(scores_a.max(), scores_b.max())
-    a, b = np.exp(scores_a - highest), np.exp(scores_b - highest)
-    return (a @ values_a + b @ values_b) / (a.sum() + b.sum())
+def join_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    highest = max(highest_a, highest_b)
+    a, b = np.exp(highest_a - highest), np.exp(highest_b - highest)
+    return (a * weighted_a + b * weighted_b) / (a * total_a + b * total_b)
 
 
 def unpack(packed, num_heads):
