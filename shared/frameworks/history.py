@@ -127,7 +127,7 @@ on validation. What was measured on the way is in {NAME}.
 
 ## Result
 
-Measured once, with the weights of this folder. No test text was used for training or for choosing anything.
+Measured once, with the weights of this folder, on the whole of each part. No test text was used for training or for choosing anything.
 
 | text | nats per token | bits per byte |
 |--|--|--|
