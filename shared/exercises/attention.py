@@ -63,8 +63,9 @@ def _summary(scores, values):
 
 def _draw_halves(rng):
     length_a, length_b, value_dim = rng.permutation([3, 5, 2])
-    scores_a, values_a = rng.normal(size=length_a) + rng.choice([0.0, 800.0]), rng.normal(size=(length_a, value_dim))
-    scores_b, values_b = rng.normal(size=length_b) + rng.choice([1.0, 801.0]), rng.normal(size=(length_b, value_dim))
+    raised_a, raised_b = [(0.0, 1.0), (800.0, 1.0), (0.0, 801.0)][rng.integers(3)]  # close, or either one far higher
+    scores_a, values_a = rng.normal(size=length_a) + raised_a, rng.normal(size=(length_a, value_dim))
+    scores_b, values_b = rng.normal(size=length_b) + raised_b, rng.normal(size=(length_b, value_dim))
     return *_summary(scores_a, values_a), *_summary(scores_b, values_b)
 
 
@@ -110,6 +111,16 @@ def _by_highest_alone(highest_a, total_a, weighted_a, highest_b, total_b, weight
 def _not_divided(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
     a, b = _factors(highest_a, highest_b)
     return a * weighted_a + b * weighted_b
+
+
+def _brought_to_b(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    a = np.exp(highest_a - highest_b)
+    return (a * weighted_a + weighted_b) / (a * total_a + total_b)
+
+
+def _brought_to_a(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
+    b = np.exp(highest_b - highest_a)
+    return (weighted_a + b * weighted_b) / (total_a + b * total_b)
 
 
 def _overflowing_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
@@ -290,8 +301,8 @@ EXERCISES = {
         right=_join,
         inputs=_draw_halves,
         shape="(value_dim,)",
-        praise="Keep the joined three, join them with those of the next block, and so on: that is the idea of FlashAttention.",
-        trials=8,
+        praise="Keep the joined three, join them with those of the next block, and so on: that is how FlashAttention joins its blocks.",
+        trials=16,
         mistakes={
             "You take the mean of the two halves' outputs; a half with larger exponentials must count for more.": _mean_of_halves,
             "You add the outputs of the two halves; together the weights must sum to 1, not to 2.": _sum_of_halves,
@@ -305,6 +316,12 @@ EXERCISES = {
             "The totals are missing: divide by their sum at the end, rescaled like the weighted sums.": _not_divided,
             "You rescale the wrong way: multiply each half by exp(own highest - common highest), which is at most 1.": (
                 _rescaled_the_wrong_way
+            ),
+            "You bring half a to b's highest score; where a's is far higher, exp(highest_a - highest_b) overflows.": (
+                _brought_to_b
+            ),
+            "You bring half b to a's highest score; where b's is far higher, exp(highest_b - highest_a) overflows.": (
+                _brought_to_a
             ),
             "Right for small scores, but exp(highest) overflows for large ones: subtract the larger of the two first.": (
                 _overflowing_halves

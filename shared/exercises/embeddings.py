@@ -243,7 +243,7 @@ EXERCISES = {
         right=_walk,
         inputs=_draw_walk,
         shape="(d_model,)",
-        praise="The rotation is the same from every position, so a layer can learn it as one matrix.",
+        praise="The rotation is the same from every position, so one matrix does it.",
         trials=8,
         mistakes={
             "You walk back: this is the position k before. Turn the other way.": lambda v, k: _walk(v, k, -1),

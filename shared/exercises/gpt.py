@@ -313,7 +313,7 @@ EXERCISES = {
     ),
     "14.8": Exercise(
         right=96,
-        praise="For a batch of 32 texts it is 3 GiB, several times the weights.",
+        praise="For a batch of 32 texts it is 3 GiB, several times the weights in float16.",
         mistakes={
             "A cache keeps keys and values, and each number has 2 bytes; one of the two factors is missing.": 48,
             "A float16 number has 2 bytes, not 4.": 192,

@@ -115,7 +115,7 @@ class MultiHeadAttention(nn.Module):
         k = rearrange(k, split, h=heads)
         v = rearrange(v, split, h=heads)
 
-        if return_weights:  # the fused form never has them
+        if return_weights:  # the fused form doesn't return them
             attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
             return self.output(rearrange(attended, "b h n d -> b n (h d)")), weights
         dropout_p = self.dropout.p if self.training else 0.0
