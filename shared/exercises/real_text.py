@@ -250,7 +250,7 @@ EXERCISES = {
         right=_induction,
         inputs=_draw_maps,
         shape="(heads,)",
-        praise="Near 1, a head goes on where the text once went on: an induction head (Olsson et al. 2022).",
+        praise="Near 1, a head reads where an induction head would (Olsson et al. 2022); switch it off to see what it does.",
         trials=8,
         mistakes={
             "That is the weight on the earlier copy itself; look at the position behind it.": _on_the_copy,
