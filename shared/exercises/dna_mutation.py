@@ -328,7 +328,7 @@ EXERCISES = {
     "10.8": Exercise(
         right=np.log(9),
         digits=2,
-        praise="Nine tokens with a chance of 1/9 each. The three models start near it.",
+        praise="Nine tokens with a chance of 1/9 each. NumPy's model starts near it.",
         mistakes={
             "Four letters would be right if the model knew that only they come; it has nine tokens.": np.log(4),
             "Five letters with R, but the model has nine tokens to give chances to.": np.log(5),
