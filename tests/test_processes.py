@@ -49,9 +49,9 @@ def test_a_worker_that_fails_is_told_and_the_others_end(tmp_path):
 
 def test_a_worker_that_hangs_is_stopped_by_the_time_limit():
     began = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"1 of 2 workers did not end within 0.5 seconds, and were stopped"):
-        processes.run([SLEEPER, [sys.executable, "-c", ""]], timeout=0.5)
-    assert time.monotonic() - began < 10
+    with pytest.raises(TimeoutError, match=r"1 of 2 workers did not end within 5 seconds, and were stopped"):
+        processes.run([SLEEPER, [sys.executable, "-c", ""]], timeout=5)
+    assert time.monotonic() - began < 60
 
 
 def test_workers_end_when_the_block_is_left_by_an_interrupt():
