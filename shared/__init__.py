@@ -1,31 +1,11 @@
-"""What every notebook needs before its first line: threads, memory, a safe order of imports, quiet libraries, seeds.
+"""Everything that the notebooks use. Nothing happens when it is imported: modules and functions come when they are first named.
 
-Import this package before NumPy or a framework (every notebook does so in its first cell). Nothing heavy is imported here:
-a notebook on NumPy does not wait for PyTorch or TensorFlow. `import shared` changes these things in your process:
-
-- OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, MKL_NUM_THREADS and VECLIB_MAXIMUM_THREADS become 2 at most, unless you have set them.
-- Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
-- `import tensorflow` first imports triton, if it is installed (`_SafeTensorFlow` says why), and prints nothing.
-- Four warnings that say nothing of your code are silenced: one each of Keras, matplotlib, tqdm and PyTorch.
-- The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
-
-The modules of data, drawing and frameworks are imported when they are first named: `from shared import dna, weights`.
+`from shared import dna, weights` finds a module of data, drawing or frameworks; `shared.set_seed` and `shared.best_device` are
+those of `shared.runtime`. What a notebook switches on is in `shared.notebook`.
 """
 
-import contextlib
-import ctypes
-import importlib.abc
-import importlib.machinery
-import logging
-import os
-import random
-import sys
-import warnings
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import torch
+import importlib
+from typing import Any
 
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
@@ -45,151 +25,12 @@ ROOMS = {
     "drawing": ("diagrams", "explorer", "plots", "side_by_side"),
     "frameworks": ("checkpoints", "history", "modes", "parity", "pretrained", "processes", "timing", "weights"),
 }
-
-# More BLAS threads than free cores make small matrix products tens of times slower. A reader's own setting wins.
-_threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
-    os.environ.setdefault(_name, _threads)
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+_FUNCTIONS = ("best_device", "set_seed")
 
 
-def keep_memory() -> None:
-    """Let Linux' C library keep what is freed, for the next array; it would hand it back, and get it again page by page.
-
-    Up to 512 MiB are kept; an array above 64 MiB is handed back at once. Nothing happens where the environment has
-    THREE_WAYS_KEEP_MEMORY=0, on other systems, and with other C libraries than glibc.
-    """
-    if sys.platform == "linux" and os.environ.get("THREE_WAYS_KEEP_MEMORY") != "0":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):  # glibc has it, other C libraries may not
-            trim_threshold, mmap_threshold = -1, -3  # their numbers in malloc.h
-            libc.mallopt(trim_threshold, 512 * 2**20)  # bytes to keep
-            libc.mallopt(mmap_threshold, 64 * 2**20)  # bytes of an array from which on it is handed back
-
-
-keep_memory()
-# Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
-logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
-# Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.
-warnings.filterwarnings("ignore", "You are using a softmax over axis -1 of a tensor of shape")
-# Libraries that draw their progress bars with Jupyter's widgets say so where there are none.
-warnings.filterwarnings("ignore", "IProgress not found")
-# PyTorch with CUDA says so at its first backward pass, where there is no GPU and TensorFlow has been loaded.
-warnings.filterwarnings("ignore", "CUDA initialization: Unexpected error from cudaGetDeviceCount")
-
-
-@contextlib.contextmanager
-def _silent_stderr():
-    """Send file descriptor 2, which C++ code writes to, nowhere for a while."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
-class _SafeTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import TensorFlow after triton, and without the lines that its C++ code prints whatever TF_CPP_MIN_LOG_LEVEL says.
-
-    PyTorch for Linux with CUDA comes with triton. TensorFlow and triton each bring a copy of LLVM under the same names: with
-    TensorFlow loaded first, triton runs into the wrong copy, and the process ends with a segmentation fault. PyTorch imports
-    triton late, with the first optimizer or `torch.compile`, so the crash would come in the middle of a notebook.
-    """
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "tensorflow":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None:
-            self.loader, spec.loader = spec.loader, self
-        return spec
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        sys.meta_path.remove(self)  # needed once; not before, because PyTorch looks for TensorFlow without importing it
-        with contextlib.suppress(ImportError):  # there is none on other systems, and in PyTorch's build for the CPU
-            importlib.import_module("triton")
-        with _silent_stderr():
-            self.loader.exec_module(module)
-        module.__spec__.loader = module.__loader__ = self.loader
-
-
-if "tensorflow" not in sys.modules:
-    sys.meta_path.insert(0, _SafeTensorFlow())
-elif "triton" not in sys.modules:
-    sys.modules["triton"] = None  # too late for triton: PyTorch now finds none, and does without
-
-
-def _accelerator() -> "torch.device | None":
-    """The kind of accelerator that PyTorch finds, such as cuda; looking for it is all that happens."""
-    import torch
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a driver that is missing or too old is no accelerator, and that is the answer
-        return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-
-
-def best_device() -> "torch.device":
-    """The accelerator, if PyTorch can compute on it, and the CPU otherwise; or the kind that THREE_WAYS_DEVICE names.
-
-    Raises:
-        RuntimeError: if THREE_WAYS_DEVICE names one that PyTorch doesn't find.
-    """
-    import torch
-
-    accelerator, chosen = _accelerator(), os.environ.get("THREE_WAYS_DEVICE")
-    if chosen == "cpu":
-        return torch.device("cpu")
-    if chosen:
-        if accelerator is None or accelerator.type != chosen:
-            raise RuntimeError(
-                f"THREE_WAYS_DEVICE={chosen}: PyTorch finds no such device here; it finds {accelerator or 'the CPU alone'}"
-            )
-        return accelerator
-    if accelerator is not None:
-        with contextlib.suppress(RuntimeError), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # A GPU that is older than this build of PyTorch is found, and fails at the first computation.
-            torch.ones(1, device=accelerator).add(1).cpu()
-            return accelerator
-    return torch.device("cpu")
-
-
-def set_seed(seed: int = 0) -> None:
-    """Seed Python, NumPy and each framework that has been imported, and ask PyTorch for repeatable operations.
-
-    What changes: the global generators of `random`, `numpy.random`, PyTorch and Keras; in PyTorch also
-    `use_deterministic_algorithms` (with a GPU it only warns where there is no such algorithm), and new memory is not filled.
-
-    Args:
-        seed: a whole number from 0 to 2**32 - 1.
-
-    Raises:
-        ValueError: if seed is outside that range.
-    """
-    if not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise ValueError(f"seed={seed!r}: expected a whole number from 0 to 2**32 - 1")
-    random.seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed)
-    if "torch" in sys.modules:
-        torch = sys.modules["torch"]
-        torch.manual_seed(seed)
-        # Indexing a parameter adds up its gradient in any order otherwise, and two runs differ in the last bits.
-        torch.use_deterministic_algorithms(True, warn_only=_accelerator() is not None)
-        # With it comes a search for reads of memory that nobody wrote: every new tensor is filled first, which takes time.
-        torch.utils.deterministic.fill_uninitialized_memory = False
-    if "keras" in sys.modules:
-        sys.modules["keras"].utils.set_random_seed(seed)
-
-
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module("shared.runtime"), name)
     for room, modules in ROOMS.items():
         if name in modules:
             return importlib.import_module(f"shared.{room}.{name}")
@@ -197,7 +38,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *(name for modules in ROOMS.values() for name in modules)})
-
-
-set_seed()
+    return sorted({*globals(), *_FUNCTIONS, *(name for modules in ROOMS.values() for name in modules)})

@@ -1,6 +1,6 @@
 """What every test starts from: the course's thread cap, and seeds that do not depend on the order of the tests."""
 
-import shared  # isort: skip - caps the threads before NumPy is imported
+import shared.notebook  # isort: skip - limits the threads before NumPy is imported
 
 import numpy as np
 import pytest

@@ -1,10 +1,10 @@
-"""Import the frameworks in every order after `import shared`, and compute with all of them: `make test-orders`.
+"""Import the frameworks in every order after `import shared.notebook`, and compute with all of them: `make test-orders`.
 
 Each import happens in a process of its own, which goes on from that of the imports before it, because a crash of one order
 must not end the others, and because starting every order from nothing would take an hour.
 """
 
-import shared  # isort: skip - what is tested here: it makes every order of the others safe
+import shared.notebook  # isort: skip - what is tested here: it makes every order of the others safe
 
 import importlib
 import importlib.util

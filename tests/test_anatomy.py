@@ -107,7 +107,7 @@ def test_inputs_are_shown_by_the_next_cell(path):
 
 @every_page
 def test_frameworks_are_seeded(path):
-    """`import shared` seeds what is imported already; a framework that comes later draws other numbers in every run."""
+    """`import shared.notebook` seeds what is imported already; a framework that comes later draws other numbers in every run."""
     source = "\n".join(cell.source for cell in code(read(path)))
     if path.stem != "numpy":
         assert "shared.set_seed(" in source

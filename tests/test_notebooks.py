@@ -100,7 +100,7 @@ def test_a_notebook_is_fit_to_read(path):
 @pytest.mark.parametrize("path", PATHS, ids=IDS)
 def test_the_first_code_cell_imports_shared(path):
     first = next(cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-    assert "import shared" in first.source
+    assert "import shared.notebook" in first.source
 
 
 @pytest.mark.parametrize("path", PATHS, ids=IDS)
@@ -147,7 +147,7 @@ def test_the_map_and_the_readme_link_to_every_notebook():
 
 def sound() -> nbformat.NotebookNode:
     v4 = nbformat.v4
-    cell = v4.new_code_cell("import shared", id="a", execution_count=1)
+    cell = v4.new_code_cell("import shared.notebook", id="a", execution_count=1)
     return v4.new_notebook(cells=[v4.new_markdown_cell("# Title", id="b"), cell])
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.form
 ROOT = Path(__file__).resolve().parent.parent
 DRAWN = """
 import random
-import shared
+import shared.notebook
 import numpy as np, torch, keras
 from shared import digits, exercises, housing
 

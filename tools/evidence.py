@@ -68,15 +68,21 @@ def imported(path: Path) -> set[Path]:
     return found
 
 
+def without_imports(tree: ast.Module) -> ast.Module:
+    """The code alone: where a name comes from is in the modules that are digested, too."""
+    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return tree
+
+
 def digest(path: Path) -> str:
-    """A digest of a notebook's code and of the modules it comes from; comments and layout don't count."""
+    """A digest of a notebook's code and of the modules it comes from; comments, layout and imports don't count."""
     seen, waiting = set(), [path]
     while waiting:
         each = waiting.pop()
         if each not in seen:
             seen.add(each)
             waiting += imported(each)
-    sources = (ast.dump(ast.parse(code_of(each))) for each in sorted(seen))
+    sources = (ast.dump(without_imports(ast.parse(code_of(each)))) for each in sorted(seen))
     return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
 

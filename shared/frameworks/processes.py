@@ -291,10 +291,11 @@ def _start_cluster() -> None:
     tasks, timeout = json.loads(told)
     environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     leave_network()
+    importlib.import_module("shared.notebook")  # TensorFlow comes after triton, and says nothing
     main = importlib.import_module(module).main
     if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
         follow_parent()
-        commands = [[sys.executable, "-m", module, *arguments]] * len(tasks)
+        commands = [_main_of(module, *arguments)] * len(tasks)
         try:
             print(*run(commands, environments, timeout), sep="", end="")
         except (RuntimeError, TimeoutError) as error:
@@ -348,8 +349,13 @@ def virtual_devices(module: str, *arguments: Any, workers: int = 2, timeout: flo
     # compiled code is used for a few steps: the second makes it sooner, not faster
     flags = f"--xla_force_host_platform_device_count={workers} --xla_backend_optimization_level=0"
     changes = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
-    [written] = run([[sys.executable, "-m", module, *arguments]], [changes], timeout)
+    [written] = run([_main_of(module, *arguments)], [changes], timeout)
     return written
+
+
+def _main_of(module: str, *arguments: Any) -> list:
+    """The command that does what `python -m MODULE ARGUMENTS` does, as quietly as a notebook."""
+    return [sys.executable, "-c", f"import shared.notebook; from {module} import main; main()", *arguments]
 
 
 def spawn(function: Callable, workers: int, *arguments: Any, timeout: float = 60) -> list:

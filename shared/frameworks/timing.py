@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shared import keep_memory
 from shared.checks import check_positive
+from shared.runtime import keep_memory
 
 ROUNDS = 3  # between which other work of the machine comes and goes; an order that is told must hold in all of them
 

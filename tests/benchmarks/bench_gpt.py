@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
-import shared  # isort: skip - caps the threads and quiets TensorFlow
+import shared.notebook  # isort: skip - limits the threads and quiets TensorFlow
 
 import keras
 import keras_hub
