@@ -139,7 +139,9 @@ def test_a_readers_own_thread_count_wins():
 
 
 def test_tensorflow_is_imported_without_a_word_and_errors_after_that_are_seen():
-    result = run("import shared.notebook, tensorflow, os; print(tensorflow.__spec__.loader is not None); os.write(2, b'seen')")
+    result = run(
+        "import shared.notebook, tensorflow, os; print(tensorflow.__spec__.loader is not None); os.write(2, b'seen')"
+    )
     assert (result.stdout, result.stderr) == ("True\n", "seen")
 
 
@@ -153,7 +155,9 @@ ADAM = "weight = torch.ones(1, requires_grad=True); weight.sum().backward(); tor
     ["", ", torch._dynamo", ", importlib.util as u; u.find_spec('tensorflow')"],
 )
 def test_triton_is_imported_before_tensorflow(first):
-    result = run(f"import shared.notebook{first}; import tensorflow, sys, torch; {ADAM}; print('triton' in sys.modules)")
+    result = run(
+        f"import shared.notebook{first}; import tensorflow, sys, torch; {ADAM}; print('triton' in sys.modules)"
+    )
     assert (result.stdout, result.stderr) == (f"{TRITON}\n", "")
 
 

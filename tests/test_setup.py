@@ -1,22 +1,14 @@
 """The set-up: one place decides each version."""
 
 import ast
-import importlib
-import importlib.util
 import itertools
-import os
-import platform
 import re
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
-import pytest
-
-import shared
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

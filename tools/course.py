@@ -494,7 +494,9 @@ def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
     """train a language model on the text of the installed packages or on your own, and go on with a run that was stopped"""
     environment.set_up()
     options = [f"--{name}={value}" for name in ("folder", "steps", "file") if (value := getattr(arguments, name))]
-    environment.run(environment.python, "-c", "import shared.notebook; from shared.pytorch.real_text import main; main()", *options)
+    environment.run(
+        environment.python, "-c", "import shared.notebook; from shared.pytorch.real_text import main; main()", *options
+    )
 
 
 def lint(environment: Environment, arguments: argparse.Namespace) -> None:
