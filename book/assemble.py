@@ -5,11 +5,11 @@ of the repository, so that every link between notebooks is right as it is. What 
 its heading, all at once, and the exit status is 1.
 """
 
-import ast
 import json
 import re
 import shutil
 import sys
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "book" / "_build"
 MAP = "notebooks/00_start_here.ipynb"
+TABLE = "shared/course.toml"
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}
 TWINS = ("numpy", "pytorch", "keras")
 # Where the compare notebook says what the twins say under a heading, and the other way round; its top where there is no such place.
@@ -166,7 +167,7 @@ class Course:
         self.root = root
         self.wrong: list[str] = []
         self.map = read_notebook(root, MAP)
-        self.chapters = [self.read_chapter(name) for name in chapter_names(root)]
+        self.chapters = [self.read_chapter(row) for row in listed_chapters(root)]
         self.teachers = [
             read_text(root, path.relative_to(root).as_posix()) for path in sorted((root / "teachers").glob("*.md"))
         ]
@@ -183,7 +184,8 @@ class Course:
     def notebooks(self) -> list[Page]:
         return [page for chapter in self.chapters for page in chapter.pages.values()]
 
-    def read_chapter(self, folder: str) -> Chapter:
+    def read_chapter(self, row: dict) -> Chapter:
+        folder = f"{row['number']}_{row['name']}"
         pages = {}
         for track in TRACKS:
             path = f"notebooks/{folder}/{track}.ipynb"
@@ -191,12 +193,7 @@ class Course:
                 pages[track] = read_notebook(self.root, path)
             else:
                 self.wrong.append(f"notebooks/{folder}: there is no {track}.ipynb")
-        row = re.search(
-            rf"^\| {folder[:2]} \| ([^|]+) \|.*\({folder}/numpy\.ipynb\)", markdown(self.root / MAP), re.MULTILINE
-        )
-        if not row:
-            self.wrong.append(f'{MAP}, under "The map": the table has no row for {folder}')
-        return Chapter(folder, row[1].strip() if row else folder, pages)
+        return Chapter(folder, row["title"], pages)
 
     def compare_headings(self, chapter: Chapter) -> None:
         """Twins have the same `##` headings, and compare those that they lead to."""
@@ -304,30 +301,10 @@ class Course:
         return {"tracks": TRACKS, "titles": titles, "route": route, "pages": pages}
 
 
-def chapter_names(root: Path) -> list[str]:
-    """The folders of the chapters, in the order of the map that COURSE draws; a folder that it lacks comes last."""
-    folders = sorted(path.name for path in (root / "notebooks").glob("[0-9][0-9]_*") if path.is_dir())
-    folders = [name for name in folders if any((root / "notebooks" / name).glob("*.ipynb"))]
-    drawn = course_table(root / "shared" / "drawing" / "diagrams.py")
-    return sorted(folders, key=lambda name: (drawn.index(name[3:]) if name[3:] in drawn else len(drawn), name))
-
-
-def course_table(path: Path) -> list[str]:
-    """The chapters of COURSE, read and not imported: the book needs none of the libraries that draw it."""
-    if path.is_file():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "COURSE":
-                return list(ast.literal_eval(node.value))
-    return []
-
-
-def markdown(path: Path) -> str:
-    """All text of a notebook; none if it can't be read, which has been said elsewhere."""
-    try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
-        return ""
+def listed_chapters(root: Path) -> list[dict]:
+    """The rows of shared/course.toml that are no drafts, in the order of the route."""
+    rows = tomllib.loads((root / TABLE).read_text(encoding="utf-8"))["chapter"]
+    return [row for row in rows if row["status"] != "draft"]
 
 
 def toctree(entries: dict[str, str]) -> str:

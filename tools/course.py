@@ -50,10 +50,9 @@ MADE_AGAIN = (
 FOR_TEACHERS = (
     "shared/exercises/solutions/",
     "teachers/",
-    "tests/test_exercises.py",
-    "tests/test_papers.py",
-    "tests/test_teachers.py",
-    "tests/test_students.py",
+    "tests/shared/test_exercises.py",
+    "tests/form/test_teachers.py",
+    "tests/tools/test_students.py",
     ".ci/",
     ".github/",
 )
@@ -252,14 +251,15 @@ def chapter_folder(chapter: str) -> Path:
 
 
 def chapter_tests(chapter: str) -> list[str]:
-    """The notebooks and tests of a chapter, the tests of the shared modules that it uses, and those of every notebook."""
-    folder = chapter_folder(chapter)
-    number = folder.name.split("_")[0]
-    own = sorted((ROOT / "tests").glob(f"test_{number}_*.py"))
-    text = "".join(path.read_text(encoding="utf-8") for path in [*folder.glob("*.ipynb"), *own])
-    used = set(re.findall(r"\w+", " ".join(re.findall(r"shared(?:(?:\.\w+)+| import [\w, ]+)", text))))
-    shared = [ROOT / "tests" / f"test_{name}.py" for name in sorted(used | {"notebooks", "export", "pairing"})]
-    return [str(path.relative_to(ROOT)) for path in (folder, *own, *shared) if path.exists()]
+    """The notebooks and tests of a chapter, the tests of form, and those elsewhere that are marked as this chapter's."""
+    folder = chapter_folder(chapter).name
+    marked = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "tests").glob("[a-z]*/test_*.py"))
+        if path.parent.name != "form" and "mark.chapter(" in path.read_text(encoding="utf-8")
+    ]
+    paths = [f"notebooks/{folder}", f"tests/{folder}", "tests/form", *marked]
+    return [*(path for path in paths if (ROOT / path).exists()), "--chapter", folder.split("_")[0]]
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -294,7 +294,7 @@ def on_a_device(device: str, chapter: str | None) -> list[str]:
     options = (
         "addopts=--nbval-lax --nbval-current-env --nbval-cell-timeout=600 --dist=loadfile --import-mode=importlib -ra"
     )
-    return ["-o", options, "tests/test_devices.py", *map(str, paths)]
+    return ["-o", options, "tests/frameworks/test_devices.py", *map(str, paths)]
 
 
 def as_tests_run(processor: str = "own", device: str = "cpu") -> dict[str, str]:
@@ -308,7 +308,7 @@ def as_tests_run(processor: str = "own", device: str = "cpu") -> dict[str, str]:
 def test_processors(environment: Environment, arguments: argparse.Namespace) -> None:
     """run every notebook as three kinds of processor compute: this one, one with AVX2, an old one"""
     environment.set_up("test")
-    kinds = ("tests/test_processors.py", "-p", "no:nbval", "-o", "addopts=--import-mode=importlib -ra")
+    kinds = ("tests/tools/test_processors.py", "-p", "no:nbval", "-o", "addopts=--import-mode=importlib -ra")
     environment.run(environment.python, "-m", "pytest", "-q", *kinds)
     for processor in processors.KINDS:
         print(f"As this processor computes: {processor}", flush=True)
@@ -334,15 +334,13 @@ def evidence(environment: Environment, arguments: argparse.Namespace) -> None:
 def test_backends(environment: Environment, arguments: argparse.Namespace) -> None:
     """run the tests of the Keras modules on Keras' other backends"""
     environment.set_up("test")
-    files = [
-        path for path in sorted((ROOT / "tests").glob("test_*.py")) if "def test_keras_" in path.read_text("utf-8")
-    ]
+    files = [path for path in sorted((ROOT / "tests").glob("*/test_*.py")) if "mark.keras" in path.read_text("utf-8")]
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     for backend in ("torch", "jax"):
         print(f"Keras on {backend}", flush=True)
         environment.run(
-            *(environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "not tensorflow"),
-            *("-k", "test_keras_", "-o", "addopts=--dist=loadfile --import-mode=importlib", *files),
+            *(environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"),
+            *("-o", "addopts=--dist=loadfile --import-mode=importlib", *files),
             **one_thread,
             KERAS_BACKEND=backend,
         )
@@ -351,7 +349,7 @@ def test_backends(environment: Environment, arguments: argparse.Namespace) -> No
 def test_orders(environment: Environment, arguments: argparse.Namespace) -> None:
     """import the frameworks in every order, in processes of their own (not on Windows)"""
     environment.set_up()
-    environment.run(environment.python, "tests/import_orders.py")
+    environment.run(environment.python, "tests/tools/import_orders.py")
 
 
 def book(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -501,7 +499,7 @@ def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
 
 def lint(environment: Environment, arguments: argparse.Namespace) -> None:
     """check code and notebooks with ruff"""
-    environment.set_up()
+    environment.set_up("test")
     environment.run(environment.python, "-m", "ruff", "check", ".")
     environment.run(environment.python, "-m", "ruff", "format", "--check", ".")
 

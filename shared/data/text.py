@@ -30,6 +30,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from shared.checks import check_choice, check_positive, check_texts, check_width
 from shared.data.vocabularies import GPT_SPECIALS, PAD_ID
+from shared.folders import course_folder
 
 # Real text
 
@@ -68,7 +69,6 @@ INSTALLED_AS = {"sklearn": "scikit-learn"}
 # Tests say little in prose; the rest is generated when a package is built, or differs between builds, systems and Pythons.
 SKIPPED_FOLDERS = {"test", "tests", "testing", "_api", "include", "distutils"}
 SKIPPED_FILES = {"version.py", "_version.py", "__config__.py", "_distributor_init.py", "setup.py", "conftest.py"}
-KEPT = Path(__file__).resolve().parents[2] / ".paragraphs"
 PARAGRAPHS_A_PART = 10  # of a reader's own file, which has no modules
 
 _ROLE = re.compile(r":[a-z:]+:`[~!]?([^`<>]*)`")  # :func:`~scipy.linalg.solve` is written scipy.linalg.solve
@@ -121,12 +121,17 @@ def _of_package(package: str) -> tuple[Paragraph, ...]:
         raise ValueError(f"packages: {package!r} is not installed here; expected some of {', '.join(PACKAGES)}")
     folder = Path(next(iter(spec.submodule_search_locations)))
     paths = sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).parts)
-    kept = KEPT / f"{package}-{_fingerprint(paths)}.json"
+    kept = _cache() / f"{package}-{_fingerprint(paths)}.json"
     found = _read_kept(kept)
     if found is None:
         found = _parse(package, folder, paths)
         _keep(found, kept, package)
     return tuple(Paragraph(text, package, module) for text, module in found.items())
+
+
+def _cache() -> Path:
+    """The folder in which what was parsed is kept for the next time."""
+    return course_folder() / ".paragraphs"
 
 
 def _fingerprint(paths: list[Path]) -> str:

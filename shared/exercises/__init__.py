@@ -17,26 +17,11 @@ from typing import Any
 
 import numpy as np
 
-# The module of each chapter; those of chapters that have no exercises to check yet are missing.
-MODULES = {
-    "01": "autograd",
-    "02": "models",
-    "03": "einops",
-    "04": "tokenization",
-    "05": "embeddings",
-    "06": "attention",
-    "07": "feed_forward",
-    "08": "encoder",
-    "09": "training",
-    "10": "dna_mutation",
-    "11": "decoder",
-    "12": "seq2seq",
-    "13": "bert",
-    "14": "gpt",
-    "15": "real_text",
-    "16": "scaling_out",
-}
-DONE = Path(__file__).resolve().parents[2] / ".progress.json"
+from shared.chapters import all_chapters
+from shared.folders import course_folder
+
+# The number of each chapter and the name of its module here; a chapter without exercises to check has none.
+MODULES = {chapter.number: chapter.name for chapter in all_chapters()}
 
 
 @dataclass(frozen=True)
@@ -254,18 +239,22 @@ def progress() -> None:
             print(f"{chapter} {title:13} {told}" + (f", open: {' '.join(left)}" if left else ""))
 
 
+def _progress_file() -> Path:
+    return course_folder() / ".progress.json"
+
+
 def _done() -> list[str]:
     try:
-        return list(json.loads(DONE.read_text()))
+        return list(json.loads(_progress_file().read_text()))
     except (OSError, ValueError):
         return []
 
 
 def _remember(name: str) -> None:
     done = sorted({*_done(), name})
-    aside = DONE.with_suffix(".part")
+    aside = _progress_file().with_suffix(".part")
     try:
         aside.write_text(json.dumps(done))
-        aside.replace(DONE)
+        aside.replace(_progress_file())
     except OSError:  # a read-only copy of the course keeps no progress
         pass

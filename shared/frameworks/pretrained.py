@@ -12,10 +12,22 @@ import safetensors.numpy
 from tokenizers import Tokenizer
 
 from shared.checks import check_choice, check_entries
+from shared.folders import course_folder
 from shared.frameworks.weights import load_arrays, match
 
-# The course's own model of real English, which chapter 15 trains; `make pretrain` writes another.
-SHIPPED = Path(__file__).resolve().parents[2] / "models" / "docstring_gpt"
+
+def shipped() -> Path:
+    """The folder of the course's own model of real English, which chapter 15 trains; `make pretrain` writes another.
+
+    Raises:
+        FileNotFoundError: if it is not there, because the package was installed without the course.
+    """
+    folder = course_folder() / "models" / "docstring_gpt"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no {folder}: the model comes with the course's folder; start there, or let THREE_WAYS_FOLDER name it"
+        )
+    return folder
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from typing import Any
 
 from shared.checks import check_number, check_positive
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = Path(__file__).resolve().parents[2]  # where this package is found, in a checkout that is not installed, too
 FOLLOWS = "THREE_WAYS_WORKER"  # set for a worker that must not outlive the process that started it
 STORE = "THREE_WAYS_STORE"  # the file through which PyTorch's workers find one another on one machine
 
@@ -88,8 +88,8 @@ def check_workers(
 
 
 def _environment(changes: dict[str, str]) -> dict[str, str]:
-    """What a worker starts with: this checkout, one thread, the loopback interface."""
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    """What a worker starts with: this package, one thread, the loopback interface."""
+    path = os.pathsep.join(filter(None, (str(PACKAGES), os.environ.get("PYTHONPATH"))))
     # workers that write to one file without a buffer mix the words of their lines
     dropped = ("TF_CONFIG", "XLA_FLAGS", "MPLBACKEND", "PYTHONUNBUFFERED")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
@@ -134,7 +134,6 @@ def started(commands: Sequence[Sequence[str]], environments: Sequence[dict[str, 
             processes.append(
                 subprocess.Popen(
                     [str(part) for part in command],
-                    cwd=ROOT,
                     env=_environment(changes),
                     stdin=subprocess.PIPE,
                     stdout=files[-1],

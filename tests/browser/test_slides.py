@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[2].parent
 LOOKED_AT = {
     "slide_question": ("06_attention-numpy", "Predict, then run."),
     "slide_figure": ("13_bert-numpy", "plots.hidden_word"),

@@ -1,0 +1,269 @@
+"""Chapter 02: the object and the function are one model, in each track and across the three."""
+
+import keras
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import shared.keras.models as keras_models
+import shared.numpy.models as numpy_models
+import shared.pytorch.models as pytorch_models
+from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
+
+SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
+
+
+def twins(seed: int = 0):
+    built = keras_models.MLP(**SIZES)
+    built.build((None, 5))
+    return {"numpy": numpy_models.MLP(**SIZES, rng=seed), "pytorch": pytorch_models.MLP(**SIZES), "keras": built}
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.keras
+def test_keras_numpy_and_pytorch_are_one_function(float64, seed):
+    x = np.random.default_rng(seed).normal(size=(4, 6, 5))
+    parity.compare_modules(**twins(seed), inputs={"x": x}, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_backward_three_ways(seed):
+    x = np.random.default_rng(seed).normal(size=(3, 2, 5))
+    closed = {"readout.bias": lambda grad: grad.sum(axis=(0, 1))}
+    numpy_mlp = numpy_models.MLP(**SIZES, rng=seed)
+    parity.check_backward(numpy_mlp, pytorch_models.MLP(**SIZES), {"x": x}, closed, seed=seed)
+
+
+@settings(deadline=None, max_examples=20)
+@given(shape=st.lists(st.integers(1, 4), min_size=1, max_size=3), d_in=st.integers(1, 5), d_out=st.integers(1, 5))
+def test_linear_against_torch(shape, d_in, d_out):
+    rng = np.random.default_rng(0)
+    ours, theirs = numpy_models.Linear(d_in, d_out, rng), nn.Linear(d_in, d_out)
+    ours.bias.value[...] = rng.normal(size=d_out)
+    report = parity.check_backward(ours, theirs, {"x": rng.normal(size=(*shape, d_in))})
+    assert {row.name for row in report.rows} == {"gradient of x", "gradient of kernel", "gradient of bias"}
+
+
+def with_biases(rng):
+    """NumPy's model with biases that are not zero, as they are at first: a bias left out must be seen."""
+    model = numpy_models.MLP(**SIZES, rng=0)
+    for layer in (model.hidden, model.readout):
+        layer.bias.value[...] = rng.normal(size=layer.bias.value.shape)
+    return model
+
+
+def test_function_and_object_agree_and_so_do_their_gradients(rng):
+    model = with_biases(rng)
+    x, grad_output = rng.normal(size=(6, 5)), rng.normal(size=(6, 3))
+    assert np.array_equal(model(x), numpy_models.mlp(model.parameters(), x))
+    model.backward(grad_output)
+    gradients = numpy_models.mlp_backward(model.parameters(), x, grad_output)
+    parity.compare({"object": model.gradients(), "function": gradients})
+
+
+def test_pytorch_function_and_object_agree(rng):
+    model = pytorch_models.MLP(**SIZES).double()
+    x = torch.from_numpy(rng.normal(size=(6, 5)))
+    params = {name: torch.from_numpy(array) for name, array in get_weights(model).items()}
+    parity.compare({"object": {"y": model(x)}, "function": {"y": pytorch_models.mlp(params, x)}})
+
+
+@pytest.mark.keras
+def test_keras_model_computes_in_the_dtype_that_it_is_given(rng):
+    model = keras_models.MLP(3, 4, 2, dtype="bfloat16")
+    output = model(rng.normal(size=(5, 3)))
+    dtypes = [variable.dtype for variable in model.variables]
+    assert dtypes == ["bfloat16"] * 4
+    assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
+
+
+@pytest.mark.keras
+def test_keras_function_object_and_numpy_agree(rng):
+    model, reference = keras_models.MLP(**SIZES), with_biases(rng)
+    x = rng.normal(size=(6, 5)).astype(np.float32)
+    model(x)
+    set_weights(model, get_weights(reference))
+    for y in (
+        model(x),
+        keras_models.mlp({name: keras.ops.convert_to_tensor(a) for name, a in get_weights(model).items()}, x),
+    ):
+        assert np.allclose(as_numpy(y), reference(x), atol=1e-5)
+
+
+@pytest.mark.keras
+def test_keras_model_is_saved_and_loaded_without_custom_objects(rng, tmp_path):
+    model = keras_models.MLP(**SIZES)
+    x = rng.normal(size=(6, 5)).astype(np.float32)
+    before = as_numpy(model(x))
+    model.save(tmp_path / "mlp.keras")
+    assert np.array_equal(as_numpy(keras.saving.load_model(tmp_path / "mlp.keras")(x)), before)
+    assert keras_models.MLP.from_config(model.get_config()).get_config() == model.get_config()
+
+
+def test_a_kernel_is_in_out_in_every_track():
+    assert all(get_weights(model)["hidden.kernel"].shape == (5, 7) for model in twins().values())
+
+
+def test_gradients_add_up_until_they_are_cleared(rng):
+    linear = numpy_models.Linear(4, 3, rng)
+    x, grad = rng.normal(size=(2, 4)), rng.normal(size=(2, 3))
+    linear(x)
+    linear.backward(grad)
+    once = linear.kernel.grad.copy()
+    linear.backward(grad)
+    assert np.allclose(linear.kernel.grad, 2 * once)
+    linear.zero_grad()
+    assert not any(gradient.any() for gradient in linear.gradients().values())
+
+
+def test_names_are_paths_and_lists_are_numbered():
+    class Stack(numpy_models.Module):
+        def __init__(self):
+            self.scale = numpy_models.Parameter(np.ones(2))
+            self.blocks = [numpy_models.Linear(2, 2, 0), numpy_models.Linear(2, 2, 1)]
+
+    names = ["scale", "blocks.0.kernel", "blocks.0.bias", "blocks.1.kernel", "blocks.1.bias"]
+    stack = Stack()
+    assert list(stack.parameters()) == list(stack.gradients()) == names
+    stack.eval()
+    assert not any(module.training for module in (stack, *stack.blocks))
+    stack.train()
+    assert all(module.training for module in (stack, *stack.blocks))
+    assert all(array.dtype == np.float32 for array in stack.astype(np.float32).parameters().values())
+
+
+def test_a_shared_parameter_is_listed_once():
+    class Tied(numpy_models.Module):
+        def __init__(self):
+            self.first, self.second = numpy_models.Linear(3, 3, 0), numpy_models.Linear(3, 3, 1)
+            self.second.kernel = self.first.kernel
+
+    tied = Tied()
+    names = ["first.kernel", "first.bias", "second.bias"]
+    assert list(tied.parameters()) == list(tied.gradients()) == list(get_weights(tied)) == names
+    tied.astype(np.float32)
+    assert tied.second.kernel.value is tied.first.kernel.value
+    assert tied.first.kernel.value.dtype == np.float32
+
+
+def test_float32_stays_float32(rng):
+    model = numpy_models.MLP(**SIZES, rng=0).astype(np.float32)
+    output = model(rng.normal(size=(4, 5)).astype(np.float32))
+    assert output.dtype == model.backward(output).dtype == np.float32
+    assert all(gradient.dtype == np.float32 for gradient in model.gradients().values())
+    dropout = numpy_models.Dropout(0.5, rng)
+    assert dropout.backward(dropout(output)).dtype == np.float32
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_dropout_keeps_the_mean_and_is_its_own_backward(rate):
+    dropout, n = numpy_models.Dropout(rate, 0), 100_000
+    dropped = dropout(np.ones(n))
+    assert abs(dropped.mean() - 1) < 5 * (rate / (1 - rate) / n) ** 0.5
+    assert abs((dropped == 0).mean() - rate) < 5 * (rate * (1 - rate) / n) ** 0.5
+    grad = np.random.default_rng(1).normal(size=n)
+    assert np.array_equal(dropout.backward(grad), grad * dropped)
+    x = np.random.default_rng(2).normal(size=9)
+    assert np.array_equal(dropout.eval()(x), x) and np.array_equal(dropout.backward(x), x)
+
+
+def test_one_seed_one_start():
+    first, second, third = (get_weights(numpy_models.MLP(**SIZES, rng=seed)) for seed in (0, 0, 1))
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert not np.array_equal(first["hidden.kernel"], third["hidden.kernel"])
+    assert not np.array_equal(first["hidden.kernel"][:5, :3], first["readout.kernel"][:5, :3])
+
+
+@pytest.mark.parametrize("sizes", [(20, 400), (400, 20), (100, 100)])
+def test_a_kernel_starts_uniform_up_to_the_limit_of_glorot(sizes):
+    """Glorot & Bengio 2010, eq. 16; 8000 draws come within a thousandth or two of the limit."""
+    layer = numpy_models.Linear(*sizes, rng=0)
+    limit = (6 / sum(sizes)) ** 0.5
+    assert -limit <= layer.kernel.value.min() < -0.99 * limit and 0.99 * limit < layer.kernel.value.max() <= limit
+    assert (
+        abs(layer.kernel.value.std() / (limit / 3**0.5) - 1) < 0.02
+    )  # the standard deviation of a uniform distribution
+    assert not layer.bias.value.any()
+
+
+NUMPY_MISUSE = [
+    (lambda: numpy_models.Linear(0, 3), ValueError, "in_features=0"),
+    (lambda: numpy_models.Linear(3, 0), ValueError, "out_features=0: expected at least 1"),
+    (lambda: numpy_models.Linear(3, 1.5), TypeError, "Linear.__init__: out_features is 1.5; expected int"),
+    (lambda: numpy_models.Linear(3, True), TypeError, "out_features is True"),
+    (lambda: numpy_models.Linear(3, 2, "seed"), TypeError, "rng is 'seed'"),
+    (lambda: numpy_models.Linear(3, 2, 0)(np.zeros((2, 4))), ValueError, r"x has shape \(2, 4\): expected 3 features"),
+    (lambda: numpy_models.Linear(3, 2, 0)([1, 2, 3]), TypeError, "x is a list"),
+    (lambda: numpy_models.Linear(3, 2, 0).backward(np.zeros((2, 2))), AttributeError, "call the module first"),
+    (
+        lambda: after_forward(numpy_models.Linear(3, 2, 0), (4, 3)).backward(np.zeros((4, 3))),
+        ValueError,
+        r"grad_output has shape \(4, 3\): expected \(4, 2\)",
+    ),
+    (
+        lambda: after_forward(numpy_models.Linear(3, 2, 0), (4, 3)).backward(np.zeros((2, 4, 1))),
+        ValueError,
+        "grad_output has shape",
+    ),
+    (lambda: numpy_models.Dropout(1.0), ValueError, "rate=1.0"),
+    (lambda: numpy_models.Dropout(-0.1), ValueError, r"rate=-0.1: expected a rate in \[0, 1\)"),
+    (lambda: numpy_models.Dropout("half"), TypeError, "Dropout.__init__: rate is 'half'; expected float"),
+    (
+        lambda: after_forward(numpy_models.Dropout(0.5, 0), (4, 3)).backward(np.zeros((4, 1))),
+        ValueError,
+        "grad_output has shape",
+    ),
+    (
+        lambda: numpy_models.mlp_backward(PARAMS, np.zeros((2, 5)), np.zeros((2, 4))),
+        ValueError,
+        "grad_output has shape",
+    ),
+]
+PARAMS = get_weights(numpy_models.MLP(**SIZES, rng=0))
+
+
+def after_forward(module, shape):
+    module(np.zeros(shape))
+    return module
+
+
+@pytest.mark.parametrize(("call", "error", "message"), NUMPY_MISUSE)
+def test_misuse_of_the_numpy_layers(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+TRACKS = {
+    "numpy": (numpy_models, np.asarray),
+    "pytorch": (pytorch_models, torch.as_tensor),
+    "keras": (keras_models, keras.ops.convert_to_tensor),
+}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_misuse(track):
+    module, tensor = TRACKS[track]
+    params = {name: tensor(array.astype(np.float32)) for name, array in PARAMS.items()}
+    x = tensor(np.zeros((2, 4), np.float32))
+    with pytest.raises(ValueError, match="hidden_features=-1: expected at least 1"):
+        module.MLP(5, -1, 3)
+    with pytest.raises(ValueError, match="out_features=0: expected at least 1"):
+        module.MLP(5, 7, 0)
+    with pytest.raises(ValueError, match="in_features=0: expected at least 1"):
+        module.MLP(0, 7, 3)
+    with pytest.raises(TypeError, match=r"MLP.__init__: out_features is '3'; expected int"):
+        module.MLP(5, 7, "3")
+    with pytest.raises(TypeError, match=r"MLP.__init__: hidden_features is 7.0; expected int"):
+        module.MLP(5, 7.0, 3)
+    with pytest.raises(ValueError, match=r"x has shape \(2, 4\): expected 5 features on its last axis"):
+        module.MLP(5, 7, 3)(x)
+    with pytest.raises(ValueError, match=r"x has shape \(2, 4\): expected 5 features on its last axis"):
+        module.mlp(params, x)
+    with pytest.raises(ValueError, match=r"params lacks hidden.bias: expected hidden.kernel"):
+        module.mlp({name: value for name, value in params.items() if name != "hidden.bias"}, x)

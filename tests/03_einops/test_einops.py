@@ -1,0 +1,1009 @@
+"""Chapter 03: patterns held against reshape and transpose and the libraries' own functions, and LeNet in the three tracks."""
+
+import io
+import itertools
+
+import einops
+import keras
+import matplotlib.image
+import numpy as np
+import pytest
+import sklearn.datasets
+import torch
+from bs4 import BeautifulSoup
+from einops import EinopsError, rearrange, reduce
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+from torch import nn
+from torch.nn import functional as F
+
+import shared.keras.einops as keras_track
+import shared.numpy.einops as numpy_track
+import shared.pytorch.einops as pytorch_track
+from shared import checks, digits, exercises, parity, plots, side_by_side
+from shared.data.letters import COLOURS, GLYPHS, letters
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
+from shared.pytorch.training import Adam as PyTorchAdam
+from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
+
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+EVERY = pytest.mark.parametrize("track", TRACKS)
+SMALL = {"height": 8, "width": 12, "channels": 2, "num_classes": 3, "features": (3, 4, 6, 5)}
+
+
+def tensor(track: str, array):
+    return torch.tensor(array) if track == "pytorch" else array
+
+
+def run(track: str, name: str, x: np.ndarray, *arguments) -> np.ndarray:
+    return as_numpy(getattr(TRACKS[track], name)(tensor(track, x), *arguments))
+
+
+def scrambled(module):
+    """The module with every weight random, biases included."""
+    rng = np.random.default_rng(7)
+    set_weights(module, {name: rng.normal(scale=0.4, size=value.shape) for name, value in get_weights(module).items()})
+    return module
+
+
+def make(track: str, **more):
+    network = TRACKS[track].LeNet(**{**SMALL, **more})
+    if track == "pytorch":
+        network.double()
+    if track == "keras":
+        network.build()
+    return scrambled(network)
+
+
+# The functions, element by element
+
+
+def by_hand(name: str, x: np.ndarray, n: int | None = None) -> np.ndarray:
+    """Every function again, one element at a time, from where each number has to go."""
+    shape = x.shape
+    if name in ("space_to_depth", "patches", "max_pool", "mean_pool"):
+        b, h, w, c = shape[0], shape[1] // n, shape[2] // n, shape[3]
+        y = np.zeros((b, h, w, n * n * c), x.dtype)
+        for i, r, s, p, q, k in np.ndindex(b, h, w, n, n, c):
+            y[i, r, s, (p * n + q) * c + k] = x[i, r * n + p, s * n + q, k]
+        if name == "patches":
+            return np.stack([[y[i, r, s] for r in range(h) for s in range(w)] for i in range(b)])
+        if name.endswith("pool"):
+            blocks = np.stack([y[..., k::c] for k in range(c)], axis=-1)  # (b, h, w, n * n, c)
+            return blocks.max(axis=3) if name == "max_pool" else blocks.mean(axis=3)
+        return y
+    if name == "depth_to_space":
+        b, h, w, c = shape[0], shape[1], shape[2], shape[3] // n**2
+        y = np.zeros((b, h * n, w * n, c), x.dtype)
+        for i, r, s, k in np.ndindex(y.shape):
+            y[i, r, s, k] = x[i, r // n, s // n, ((r % n) * n + s % n) * c + k]
+        return y
+    if name == "split_heads":
+        return np.stack([x[..., i * shape[2] // n : (i + 1) * shape[2] // n] for i in range(n)], axis=1)
+    return np.concatenate([x[:, i] for i in range(shape[1])], axis=-1)  # merge_heads
+
+
+CASES = [
+    ("space_to_depth", (2, 6, 9, 2), 3),
+    ("depth_to_space", (2, 3, 2, 18), 3),
+    ("patches", (2, 6, 9, 2), 3),
+    ("split_heads", (2, 5, 12), 3),
+    ("merge_heads", (2, 3, 5, 4), None),
+    ("max_pool", (2, 6, 9, 2), 3),
+    ("mean_pool", (2, 6, 9, 2), 3),
+]
+
+
+@EVERY
+@pytest.mark.parametrize(("name", "shape", "number"), CASES)
+def test_functions_by_hand(track, name, shape, number, rng):
+    x = rng.normal(size=shape).astype("float32")
+    arguments = () if number is None else (number,)
+    ours, expected = run(track, name, x, *arguments), by_hand(name, x, *arguments)
+    assert ours.shape == expected.shape and ours.dtype == np.float32
+    assert np.allclose(ours, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "shape", "number"), CASES)
+@pytest.mark.keras
+def test_keras_functions_by_hand_with_symbolic_inputs(name, shape, number, rng):
+    x = rng.normal(size=shape).astype("float32")
+    arguments = () if number is None else (number,)
+    inputs = keras.Input(shape[1:])
+    model = keras.Model(inputs, getattr(keras_track, name)(inputs, *arguments))
+    expected = by_hand(name, x, *arguments)
+    assert model.output_shape == (None, *expected.shape[1:])
+    assert np.allclose(as_numpy(model(x)), expected, rtol=0, atol=1e-6)
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_rearranging_keeps_the_dtype(track, dtype, rng):
+    x = (100 * rng.normal(size=(2, 4, 6, 4))).astype(dtype)
+    for name in ("space_to_depth", "depth_to_space", "patches"):
+        assert run(track, name, x, 2).dtype == x.dtype
+
+
+@EVERY
+@settings(deadline=None, max_examples=8)
+@given(sizes=st.tuples(*[st.integers(1, 3)] * 4), block=st.integers(1, 3), seed=st.integers(0, 99))
+def test_what_is_folded_is_unfolded(track, sizes, block, seed):
+    b, h, w, c = sizes
+    x = np.random.default_rng(seed).normal(size=(b, h * block, w * block, c)).astype("float32")
+    assert np.array_equal(run(track, "depth_to_space", run(track, "space_to_depth", x, block), block), x)
+    y = x.reshape(b, h * w * block, block * c)
+    assert np.array_equal(run(track, "merge_heads", run(track, "split_heads", y, block)), y)
+
+
+def test_pytorch_functions_of_the_library():
+    x = torch.randn(2, 8, 12, 4)
+    front = rearrange(x, "b h w c -> b c h w")
+    folded = pytorch_track.space_to_depth(x, 2)
+    assert torch.equal(rearrange(folded, "b h w (p q c) -> b (c p q) h w", p=2, q=2), F.pixel_unshuffle(front, 2))
+    assert torch.equal(
+        rearrange(pytorch_track.patches(x, 4), "b n (p c) -> b (c p) n", c=4), F.unfold(front, 4, stride=4)
+    )
+    dealt = rearrange(x, "b h w (g c) -> b (c g) h w", g=2)  # exercise 03.2
+    assert torch.equal(dealt, nn.ChannelShuffle(2)(front))
+    assert torch.equal(rearrange(pytorch_track.max_pool(x, 4), "b h w c -> b c h w"), F.max_pool2d(front, 4))
+    assert torch.allclose(rearrange(pytorch_track.mean_pool(x, 4), "b h w c -> b c h w"), F.avg_pool2d(front, 4))
+
+
+@pytest.mark.keras
+def test_keras_functions_of_the_library(rng):
+    x = rng.normal(size=(2, 8, 12, 3)).astype("float32")
+    assert np.array_equal(as_numpy(keras_track.max_pool(x, 2)), as_numpy(keras.layers.MaxPooling2D(2)(x)))
+    assert np.allclose(as_numpy(keras_track.mean_pool(x, 2)), as_numpy(keras.layers.AveragePooling2D(2)(x)), atol=1e-6)
+    sequence = rearrange(as_numpy(keras_track.patches(x, 4)), "b (h w) d -> b h w d", h=2)
+    assert np.allclose(sequence, as_numpy(ops.image.extract_patches(x, 4)), rtol=0, atol=1e-6)
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_folds_in_the_same_order(rng):
+    import tensorflow as tf
+
+    x = rng.normal(size=(2, 8, 12, 3)).astype("float32")
+    folded = keras_track.space_to_depth(x, 2)
+    assert np.array_equal(as_numpy(folded), tf.nn.space_to_depth(x, 2))
+    assert np.array_equal(tf.nn.depth_to_space(folded, 2), x)
+
+
+# Patterns, read by our own program
+
+
+@st.composite
+def moves(draw):
+    """A shape, a pattern that splits, drops or adds, reorders and merges, and the sizes that it needs."""
+    sizes = {name: draw(st.integers(1, 3)) for name in "abcdef"[: draw(st.integers(1, 6))]}
+    names = list(sizes)
+
+    def side(order):
+        """The names in their order, some of them in brackets together, and a 1 now and then."""
+        written, shape, start = [], [], 0
+        while start < len(order):
+            group = order[start : start + draw(st.integers(1, 3))]
+            start += len(group)
+            written.append(group[0] if len(group) == 1 else f"({' '.join(group)})")
+            shape.append(int(np.prod([sizes[name] for name in group])))
+            if draw(st.integers(0, 5)) == 0:
+                written.append("1")
+                shape.append(1)
+        return " ".join(written), shape
+
+    left, shape = side(names)
+    kept = draw(st.permutations(names))
+    return shape, left, side, list(kept), sizes
+
+
+@settings(deadline=None, max_examples=25)
+@given(drawn=moves(), data=st.data())
+def test_numpy_patterns_are_those_of_einops(drawn, data):
+    shape, left, side, order, sizes = drawn
+    x = np.random.default_rng(0).normal(size=shape)
+    pattern = f"{left} -> {side(order)[0]}"
+    ours = numpy_track.rearrange(x, pattern, **sizes)
+    assert np.array_equal(ours, einops.rearrange(x, pattern, **sizes))
+    kept = order[: data.draw(st.integers(0, len(order)))]
+    pattern, back = f"{left} -> {side(kept)[0]}", f"{side(kept)[0]} -> {side(order)[0]}"
+    for reduction in ("mean", "max", "min", "sum", "prod"):
+        ours = numpy_track.reduce(x, pattern, reduction, **sizes)
+        theirs = einops.reduce(x, pattern, reduction, **sizes)
+        assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=0, atol=1e-12)
+    y = np.random.default_rng(1).normal(
+        size=numpy_track.reduce(x, f"{left} -> {back.split('->')[0]}", "sum", **sizes).shape
+    )
+    assert np.array_equal(numpy_track.repeat(y, back, **sizes), einops.repeat(y, back, **sizes))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shape"),
+    [
+        ("... a -> a ...", (2, 3, 4)),
+        ("a ... b -> (a b) ...", (2, 3, 4, 5)),
+        ("a ... -> (...) a", (2, 3, 4)),
+        ("... -> (...)", (2, 3)),
+        ("a ... b -> b ... a", (2, 3)),
+        ("a () b -> (b a)", (2, 1, 3)),
+        (" a  b->b   a ", (2, 3)),
+    ],
+)
+def test_numpy_patterns_with_dots_and_odd_spaces(pattern, shape, rng):
+    x = rng.normal(size=shape)
+    assert np.array_equal(numpy_track.rearrange(x, pattern), einops.rearrange(x, pattern))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sizes", "message"),
+    [
+        ("a b c", {}, 'pattern: "a b c" does not fit x'),
+        ("a b -> b a", {}, r'pattern: "a b -> b a" does not fit x of shape \(2, 3, 4\)'),
+        ("a b c d -> a b c d", {}, "does not fit x of shape"),
+        ("a b c -> a b", {}, r"has \['c'\] on one side only"),
+        ("a b c -> a b c d", {"d": 2}, r"has \['d'\] on one side only"),
+        ("a b c -> a b c d", {}, "d: either its size or its place"),
+        ("a b c -> c b a", {"e": 2}, "e: either its size or its place"),
+        ("a b (c d) -> a b c d", {}, "give the size of all but one of c, d"),
+        ("a b (c d) -> a b c d", {"c": 3}, r"\{'c': 3\} does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": 2, "d": 3}, "does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": 0}, "does not fit an axis of size 4"),
+        ("a b (c d) -> a b c d", {"c": -2}, "does not fit an axis of size 4"),
+        ("a 1 c -> a c", {}, "1 does not fit an axis of size 3"),
+        ("a b c -> c b a", {"a": 3}, r"\{'a': 3\} does not fit an axis of size 2"),
+        ("a a c -> a c", {}, "a name is twice"),
+        ("a b c -> a b c c", {}, "a name is twice"),
+        ("a (b c -> a b c", {}, "cannot read"),
+        ("a b) c -> a b c", {}, "cannot read"),
+        ("a ((b) c) -> a b c", {}, "cannot read"),
+        ("a b c -> a b-c", {}, "cannot read"),
+        ("a b 2 -> a b 2", {}, "cannot read"),
+        ("a b c -> ... a b c", {}, "cannot read"),
+        ("a b c -> a b c -> a", {}, "cannot read"),
+    ],
+)
+def test_numpy_patterns_that_do_not_fit(pattern, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        numpy_track.rearrange(np.zeros((2, 3, 4)), pattern, **sizes)
+
+
+def test_numpy_patterns_refuse_other_arguments():
+    x = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="reduction='median': expected mean, max, min, sum or prod"):
+        numpy_track.reduce(x, "a b -> a", "median")
+    with pytest.raises(ValueError, match=r"has \['c'\] on one side only"):
+        numpy_track.reduce(x, "a b -> a c", "sum", c=2)
+    with pytest.raises(ValueError, match=r"has \['b'\] on one side only"):
+        numpy_track.repeat(x, "a b -> a c", c=2)
+    with pytest.raises(TypeError, match="rearrange: x is a list"):
+        numpy_track.rearrange([1, 2], "a -> a")
+    with pytest.raises(TypeError, match="rearrange: a is 2.0; expected int"):
+        numpy_track.rearrange(x, "a b -> b a", a=2.0)
+    with pytest.raises(TypeError, match="rearrange: pattern is None"):
+        numpy_track.rearrange(x, None)
+
+
+def test_numpy_reduce_and_repeat_give_arrays_of_their_own(rng):
+    x = rng.normal(size=(2, 3))
+    total = numpy_track.reduce(x, "a b ->", "sum")
+    assert isinstance(total, np.ndarray) and total.shape == () and np.isclose(total, x.sum())
+    copies = numpy_track.repeat(x, "a b -> n a b", n=2)
+    copies[0] = 0
+    assert copies[1].any() and x.all()
+
+
+# Gradients
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numpy_pooling_backward(seed):
+    rng = np.random.default_rng(seed)
+    x, grad_output = rng.normal(size=(2, 4, 6, 3)), rng.normal(size=(2, 2, 3, 3))
+    z = torch.tensor(x, requires_grad=True)
+    for name, ours in (
+        ("max_pool", numpy_track.max_pool_backward(x, 2, grad_output)),
+        ("mean_pool", numpy_track.mean_pool_backward(2, grad_output)),
+    ):
+        function = getattr(numpy_track, name)
+        truth = parity.numerical_gradient(lambda: (function(x, 2) * grad_output).sum(), x)  # noqa: B023 - used at once
+        assert np.allclose(ours, truth, rtol=0, atol=1e-8)
+        (theirs,) = torch.autograd.grad(getattr(pytorch_track, name)(z, 2), z, torch.tensor(grad_output))
+        assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_numpy_equal_maxima_share_as_in_torch(rng):
+    x = rng.integers(0, 2, (3, 4, 6, 2)).astype(float)  # many equals
+    grad_output = rng.normal(size=(3, 2, 3, 2))
+    z = torch.tensor(x, requires_grad=True)
+    (theirs,) = torch.autograd.grad(pytorch_track.max_pool(z, 2), z, torch.tensor(grad_output))
+    ours = numpy_track.max_pool_backward(x, 2, grad_output)
+    assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+    assert np.allclose(reduce(ours, "b (h p) (w q) c -> b h w c", "sum", p=2, q=2), grad_output, rtol=0, atol=1e-12)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_equal_maxima_share_as_in_numpy(rng):
+    import tensorflow as tf
+
+    x = tf.constant(rng.integers(0, 2, (3, 4, 6, 2)).astype(float))
+    grad_output = rng.normal(size=(3, 2, 3, 2))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = keras_track.max_pool(x, 2)
+    ours = numpy_track.max_pool_backward(x.numpy(), 2, grad_output)
+    assert np.allclose(tape.gradient(y, x, output_gradients=tf.constant(grad_output)), ours, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lengths"),
+    [
+        ("b h w c -> b (h w c)", {}),
+        ("b (h p) (w q) c -> b h w (p q c)", {"p": 2, "q": 3}),
+        ("... h w c -> ... c h w", {}),
+        ("b h w c -> (c w) 1 (b h)", {}),
+    ],
+)
+def test_numpy_rearrange_goes_back(pattern, lengths, rng):
+    module, x = numpy_track.Rearrange(pattern, **lengths), rng.normal(size=(2, 4, 6, 3))
+    z = torch.tensor(x, requires_grad=True)
+    y = rearrange(z, pattern, **lengths)
+    grad_output = rng.normal(size=y.shape)
+    assert np.array_equal(module(x), y.detach())
+    assert np.array_equal(module.backward(grad_output), torch.autograd.grad(y, z, torch.tensor(grad_output))[0])
+
+
+def test_a_convolution_starts_uniform_up_to_the_limit_of_glorot():
+    """Glorot & Bengio 2010, eq. 16, where a neighbour's channel counts as an input, and likewise as an output."""
+    kernel = numpy_track.Convolution(30, 10, 5, rng=0).kernel.value
+    limit = (6 / (5 * 5 * (30 + 10))) ** 0.5
+    assert -limit <= kernel.min() < -0.99 * limit and 0.99 * limit < kernel.max() <= limit
+    assert abs(kernel.std() / (limit / 3**0.5) - 1) < 0.02  # the standard deviation of a uniform distribution
+
+
+@pytest.mark.parametrize("kernel_size", [1, 3, 5])
+def test_numpy_convolution_is_that_of_torch(kernel_size, rng):
+    x = rng.normal(size=(2, 4, 6, 3))
+    theirs = nn.Conv2d(3, 2, kernel_size, padding="same")
+    twin = nn.Sequential()
+    for name, module in (
+        ("front", pytorch_track.Rearrange("b h w c -> b c h w")),
+        ("convolution", theirs),
+        ("back", pytorch_track.Rearrange("b c h w -> b h w c")),
+    ):
+        twin.add_module(name, module)
+
+    class Named(numpy_track.Module):
+        def __init__(self, inner):
+            self.convolution = inner
+
+        def forward(self, x):
+            return self.convolution(x)
+
+        def backward(self, grad_output):
+            return self.convolution.backward(grad_output)
+
+    parity.check_backward(
+        Named(scrambled(numpy_track.Convolution(3, 2, kernel_size))),
+        twin,
+        {"x": x},
+        closed_forms={"convolution.bias": lambda grad_output: grad_output.sum(axis=(0, 1, 2))},
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_numpy_backward_three_ways(seed):
+    sizes = {"height": 4, "width": 8, "channels": 2, "num_classes": 3, "features": (2, 3, 4, 3)}
+    parity.check_backward(
+        scrambled(numpy_track.LeNet(**sizes)),
+        pytorch_track.LeNet(**sizes),
+        {"x": np.random.default_rng(seed).normal(size=(2, 4, 8, 2))},
+        closed_forms={"readout.bias": lambda grad_output: grad_output.sum(axis=0)},
+    )
+
+
+def test_numpy_gradients_add_up_and_keep_the_dtype(rng):
+    network = numpy_track.LeNet(**SMALL, rng=0).astype(np.float32)
+    x, grad_output = rng.normal(size=(2, 8, 12, 2)).astype("float32"), rng.normal(size=(2, 3)).astype("float32")
+    assert network(x).dtype == network.backward(grad_output).dtype == np.float32
+    once = {name: gradient.copy() for name, gradient in network.gradients().items()}
+    network.backward(grad_output)
+    for name, gradient in network.gradients().items():
+        assert gradient.dtype == np.float32 and np.allclose(gradient, 2 * once[name], rtol=1e-5, atol=1e-6)
+
+
+def test_pytorch_gradcheck():
+    x = torch.randn(2, 4, 8, 4, dtype=torch.float64, requires_grad=True)
+    for name in ("space_to_depth", "depth_to_space", "patches", "max_pool", "mean_pool"):
+        assert torch.autograd.gradcheck(lambda z, name=name: getattr(pytorch_track, name)(z, 2), x, fast_mode=True)
+
+
+# LeNet
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("sizes", [SMALL, {"height": 8, "width": 8, "channels": 1, "num_classes": 10}])
+def test_three_networks_are_one_function(sizes, float64, rng):
+    parity.compare_modules(
+        scrambled(numpy_track.LeNet(**sizes)),
+        pytorch_track.LeNet(**sizes),
+        keras_track.LeNet(**sizes),
+        {"x": rng.normal(size=(3, sizes["height"], sizes["width"], sizes["channels"]))},
+    )
+
+
+@pytest.mark.keras
+def test_keras_agrees_with_numpy_in_float32(rng):
+    x = rng.normal(size=(3, 8, 12, 2)).astype("float32")
+    expected = make("numpy")(x)
+    assert np.abs(as_numpy(make("keras")(x)) - expected).max() < 1e-5 * np.abs(expected).max()
+
+
+@EVERY
+def test_names_and_shapes_of_weights(track, tmp_path):
+    network = make(track)
+    weights = get_weights(network)
+    expected = {
+        "convolution_1.kernel": (3, 3, 2, 3), "convolution_1.bias": (3,),
+        "convolution_2.kernel": (3, 3, 3, 4), "convolution_2.bias": (4,),
+        "hidden_1.kernel": (2 * 3 * 4, 6), "hidden_1.bias": (6,),
+        "hidden_2.kernel": (6, 5), "hidden_2.bias": (5,), "readout.kernel": (5, 3), "readout.bias": (3,),
+    }  # fmt: skip
+    assert {name: value.shape for name, value in weights.items()} == expected
+    save_weights(network, tmp_path / "lenet.safetensors")
+    for other, module in TRACKS.items():
+        loaded = module.LeNet(**SMALL)
+        if other == "keras":
+            loaded.build()
+        load_weights(loaded, tmp_path / "lenet.safetensors")
+        assert all(np.allclose(get_weights(loaded)[name], value, atol=1e-6) for name, value in weights.items())
+
+
+def test_a_kernel_of_a_convolution_is_turned(rng):
+    """Course layout (height, width, in, out): that of Keras; torch keeps (out, in, height, width)."""
+    theirs = nn.Conv2d(2, 5, (3, 4))
+    found = get_weights(nn.ModuleDict({"convolution": theirs}))
+    assert set(found) == {"convolution.kernel", "convolution.bias"}
+    kernel = found["convolution.kernel"]
+    assert kernel.shape == (3, 4, 2, 5)
+    assert np.array_equal(kernel[2, 1, 0], as_numpy(theirs.weight)[:, 0, 2, 1])
+    layer = keras.layers.Conv2D(5, (3, 4), data_format="channels_last")
+    layer.build((None, 8, 8, 2))
+    set_weights(layer, {name.removeprefix("convolution."): value for name, value in found.items()})
+    x = rng.normal(size=(2, 8, 8, 2)).astype("float32")
+    ours = theirs(torch.tensor(x).permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+    assert np.allclose(as_numpy(layer(x)), as_numpy(ours), rtol=0, atol=1e-5)
+    assert np.array_equal(get_weights(layer)["kernel"], kernel)
+
+
+@EVERY
+def test_a_network_sees_neighbourhoods_and_pools_them(track, rng):
+    """The picture moved by 4 pixels moves what the stages give by 1: before the flattening, away from the edges."""
+    network = make(track, height=16, width=16)
+    x = np.zeros((2, 16, 16, 2))
+    x[0, 4:8, 4:8] = x[1, 8:12, 4:8] = rng.normal(size=(4, 4, 2))
+    if track == "numpy":
+        y = x
+        for convolution in (network.convolution_1, network.convolution_2):
+            y = numpy_track.max_pool(np.maximum(convolution(y), 0), 2)
+    elif track == "pytorch":
+        z = network.channels_first(torch.tensor(x))
+        for convolution in (network.convolution_1, network.convolution_2):
+            z = network.pool(torch.relu(convolution(z)))
+        y = as_numpy(rearrange(z, "b c h w -> b h w c"))
+    else:
+        y = as_numpy(network.pool(network.convolution_2(network.pool(network.convolution_1(x)))))
+    assert y.shape == (2, 4, 4, 4)
+    assert np.allclose(y[0, 1, 1:3], y[1, 2, 1:3], rtol=0, atol=1e-5) and np.abs(y[0] - y[1]).max() > 0.1
+
+
+@EVERY
+def test_pictures_of_a_batch_do_not_meet(track, rng):
+    network, x = make(track), rng.normal(size=(4, 8, 12, 2))
+    changed = x.copy()
+    changed[2] += rng.normal(size=x.shape[1:])
+    before, after = (as_numpy(network(tensor(track, each))) for each in (x, changed))
+    moved = np.abs(before - after).max(axis=-1) > 1e-6
+    assert moved.tolist() == [False, False, True, False]
+
+
+@EVERY
+def test_inputs_are_left_as_they_were(track, rng):
+    network, x = make(track), rng.normal(size=(2, 8, 12, 2))
+    given_x = tensor(track, x.copy())
+    network(given_x)
+    assert np.array_equal(as_numpy(given_x), x)
+
+
+@EVERY
+def test_train_and_eval_are_one(track, rng):
+    network, x = make(track), tensor(track, rng.normal(size=(2, 8, 12, 2)))
+    if track == "keras":
+        assert np.array_equal(as_numpy(network(x, training=True)), as_numpy(network(x)))
+    else:
+        assert np.array_equal(as_numpy(network.train()(x)), as_numpy(network.eval()(x)))
+
+
+# Digits
+
+
+@pytest.fixture(scope="module")
+def data() -> digits.Digits:
+    return digits.load()
+
+
+def steps_of(data, epochs: int = 8) -> list[np.ndarray]:
+    return digits.batches(len(data.x_train), 32, epochs, seed=1)
+
+
+LENET = {"height": 8, "width": 8, "channels": 1, "num_classes": 10, "features": (16, 32, 120, 84)}
+
+
+def test_numpy_reads_digits(data):
+    network = numpy_track.LeNet(**LENET, rng=1).astype(np.float32)
+    steps = steps_of(data)
+    optimizer = Adam(network, warmup_schedule(5e-3, 50, len(steps)), weight_decay=0.1)
+    for rows in steps:
+        logits = network(data.x_train[rows])
+        optimizer.zero_grad()
+        network.backward(cross_entropy_backward(logits, data.y_train[rows], label_smoothing=0.1))
+        optimizer.step()
+    assert (network(data.x_test).argmax(axis=-1) == data.y_test).mean() > 0.96
+
+
+def test_pytorch_reads_digits(data):
+    network = pytorch_track.LeNet(**LENET)
+    x_train, y_train, x_test, y_test = map(torch.from_numpy, data)
+    steps = steps_of(data)
+    optimizer = PyTorchAdam(network, warmup_schedule(5e-3, 50, len(steps)), weight_decay=0.1)
+    for rows in steps:
+        loss = pytorch_cross_entropy(network(x_train[rows]), y_train[rows], label_smoothing=0.1)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert (network(x_test).argmax(dim=-1) == y_test).double().mean() > 0.96
+
+
+@pytest.mark.keras
+def test_keras_trains_a_little(data):
+    network = keras_track.LeNet(**LENET)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    network.compile(keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"], jit_compile=False)
+    network.fit(data.x_train, data.y_train, batch_size=64, epochs=4, verbose=0)
+    assert network.evaluate(data.x_test, data.y_test, verbose=0)[1] > 0.85
+
+
+def test_digits_are_those_of_scikit_learn(data):
+    pictures = sklearn.datasets.load_digits()
+    assert data.x_train.shape == (1437, 8, 8, 1) and data.x_test.shape == (360, 8, 8, 1)
+    assert data.x_train.dtype == np.float32 and data.x_train.min() == 0 and data.x_train.max() == 1
+    known = {(image.tobytes(), int(label)) for image, label in zip(pictures.images, pictures.target)}
+    for x, y in ((data.x_train, data.y_train), (data.x_test, data.y_test)):
+        assert {((16.0 * image[..., 0].astype(float)).tobytes(), int(label)) for image, label in zip(x, y)} <= known
+    train, test = ({image.tobytes() for image in part} for part in (data.x_train, data.x_test))
+    assert not train & test and len(train) + len(test) == len({image.tobytes() for image in pictures.images})
+    again = digits.load()
+    assert all(map(np.array_equal, again, data))
+
+
+def test_batches_use_each_example_once_an_epoch():
+    steps = digits.batches(10, 3, 4)
+    assert len(steps) == 12 and all(len(step) == 3 for step in steps)
+    epochs = [np.concatenate(steps[i : i + 3]) for i in range(0, 12, 3)]
+    assert all(len(set(epoch)) == 9 and set(epoch) <= set(range(10)) for epoch in epochs)
+    assert not np.array_equal(epochs[0], epochs[1])
+    assert not np.array_equal(steps[0], digits.batches(10, 3, 4, seed=1)[0])
+
+
+# Letters, and pictures of them
+
+
+def test_letters():
+    x = letters("TENSOR")
+    assert x.shape == (6, 16, 12, 3) and x.dtype == np.float32 and x.min() >= 0 and x.max() <= 1
+    dark = (x[0] == np.array(COLOURS[0][1], np.float32) / 255).all(axis=-1)
+    assert dark[1:3, 1:11].all() and dark[3:15, 5:7].all() and dark.sum() == 20 + 24  # a T
+    assert np.array_equal(letters("tensor"), x)
+    assert len({picture.tobytes() for picture in letters("AAAAAA")}) == 6  # each in other colours
+    assert sorted(GLYPHS) == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ") and len(set(GLYPHS.values())) == 26
+    assert all([len(row) for row in glyph.split()] == [5] * 7 and set(glyph) <= set("#. ") for glyph in GLYPHS.values())
+
+
+@pytest.mark.parametrize(("text", "error"), [("", ValueError), ("A B", ValueError), ("Ä", ValueError), (3, TypeError)])
+def test_letters_refuse(text, error):
+    with pytest.raises(error, match=f"text={text!r}: expected"):
+        letters(text)
+
+
+def test_pictures_are_drawn_to_one_scale():
+    big, small = np.zeros((8, 6, 3)), np.zeros((4, 3))
+    picture = plots.pictures({"big": big, "small": small}, alt="Two black pictures.")
+    assert picture.alt == "Two black pictures."
+    assert plots.pictures({"big": big, "small": small}, alt="Two black pictures.").data == picture.data
+    pixels = matplotlib.image.imread(io.BytesIO(picture.data))
+    inside = (pixels[..., :3] < 0.02).all(axis=-1)
+    runs = [len(list(group)) for value, group in itertools.groupby(inside[inside.shape[0] // 3]) if value]
+    wide, narrow = sorted(runs, reverse=True)[:2]
+    assert abs(wide / narrow - 2) < 0.1
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """Makes the plots return their figure in place of its picture."""
+    monkeypatch.setattr(plots, "show", lambda figure, alt: figure)
+
+
+def test_number_grids_color_a_number_by_its_first_row(figures):
+    image = np.array([[1, 2, 3], [4, 5, 6]])
+    axes = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}).axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == ["h w", *"123456", "(w h)", *"142536"]
+    colors = [patch.get_facecolor() for patch in axes.patches]
+    of_row = {colors[0], colors[3]}
+    assert len(of_row) == 2 and colors[:3] == [colors[0]] * 3 and colors[6:] == [colors[0], colors[3]] * 3
+    places = [patch.get_xy() for patch in axes.patches]
+    assert len(set(places)) == 12 and places[3] == (places[0][0], places[0][1] + 1)  # row after row
+    narrow = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}, across=7).axes[0]
+    assert narrow.patches[6].get_xy()[1] > 2  # on a line of its own
+
+
+def test_tiles_draws_each_patch_in_its_place_and_counts_patches(figures, rng):
+    grid = rng.random((4, 3, 2, 5, 3))
+    figure = plots.tiles({"a": grid, "b": grid[:1]})
+    panel = figure.axes[0]
+    assert len(figure.axes) == 2 and len(panel.images) == 12 and len(figure.axes[1].images) == 3
+    for image, (row, column) in zip(panel.images, np.ndindex(4, 3)):
+        left, right, bottom, top = image.get_extent()
+        assert ((left + right) / 2, (bottom + top) / 2) == pytest.approx((column, row)) and top < bottom
+        assert np.array_equal(image.get_array(), grid[row, column])
+    assert [label.get_text() for label in panel.get_yticklabels()] == list("0123")
+    assert [label.get_text() for label in panel.get_xticklabels()] == list("012")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: plots.number_grids({}), ValueError, "expected at least one entry"),
+        (lambda: plots.number_grids({"a": np.zeros((2, 2, 2))}), ValueError, "expected 1 or 2 dimensions"),
+        (lambda: plots.number_grids({"a": np.arange(3), "b": np.arange(4)}), ValueError, r"grids\['b'\] holds 3"),
+        (lambda: plots.tiles({}), ValueError, "expected at least one entry"),
+        (lambda: plots.tiles({"a": np.zeros((2, 2, 3))}), ValueError, "expected 5 dimensions"),
+        (lambda: plots.tiles({"a": np.zeros((2, 2, 2, 2, 4))}), ValueError, r"grids\['a'\] has shape"),
+        (lambda: side_by_side.dictionary([]), ValueError, "expected one or more"),
+        (lambda: side_by_side.dictionary([("a", "b", "c")]), ValueError, "a pattern and a call in the three tracks"),
+    ],
+)
+def test_drawings_refuse(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_dictionary_never_breaks_a_pattern():
+    entry = ('rearrange(x, "b h w c -> b (h w c)")', "x.reshape(6, -1)", "x.flatten(1)", "ops.reshape(x, (6, -1))")
+    page = BeautifulSoup(side_by_side.dictionary([entry, entry]).data, "html.parser")
+    assert page.table["aria-label"].startswith("2 patterns, and the call in NumPy, PyTorch and Keras")
+    head, pattern, calls, *_ = page.select("tr")
+    assert [cell.text for cell in head.select("th")] == ["NumPy", "PyTorch", "Keras"]
+    assert pattern.th["colspan"] == "3" and pattern.text == entry[0] and "white-space:pre;" in pattern.pre["style"]
+    assert [cell.text for cell in calls.select("td")] == list(entry[1:])
+    assert len(page.select("tr")) == 5 and not page.select("style, [class]")
+
+
+PICTURE = np.zeros((4, 3, 3))
+
+
+@pytest.mark.parametrize(
+    ("images", "more", "error", "message"),
+    [
+        ({}, {}, ValueError, "images={}: expected at least one entry"),
+        ([PICTURE], {}, TypeError, "expected a dict, got list"),
+        ({"a": np.zeros((4, 3, 4))}, {}, ValueError, r"images\['a'\] has shape \(4, 3, 4\): expected"),
+        ({"a": PICTURE + 2}, {}, ValueError, r"images\['a'\] is from 2 to 2: expected \[0, 1\]"),
+        ({"a": np.zeros(3)}, {}, ValueError, r"images\['a'\] has shape \(3,\): expected 2 or 3 dimensions"),
+        ({"a": np.array([["x"]])}, {}, TypeError, r"images\['a'\] has dtype"),
+        ({"a": PICTURE * np.nan}, {}, ValueError, r"images\['a'\] holds nan"),
+        ({"a": PICTURE}, {"columns": 0}, ValueError, "columns=0: expected at least 1"),
+        ({"a": PICTURE}, {"columns": 1.5}, TypeError, "columns=1.5: expected a whole number"),
+        ({"a": PICTURE}, {"alt": " "}, ValueError, "alt=' ': expected a sentence"),
+    ],
+)
+def test_pictures_refuse(images, more, error, message):
+    with pytest.raises(error, match=message):
+        plots.pictures(images, **{"alt": "A picture.", **more})
+
+
+# Pitfalls
+
+
+@EVERY
+def test_a_transposition_is_no_reshape(track):
+    """The mistake that keeps the shape: every function that moves axes gives something else than a reshape."""
+    x = letters("TENSOR")
+    for name, number in (("space_to_depth", 2), ("patches", 4)):
+        ours = run(track, name, x, number)
+        assert not np.array_equal(ours, x.reshape(ours.shape))
+    y = x.reshape(6, 16, 36)
+    assert not np.array_equal(run(track, "split_heads", y, 4), y.reshape(6, 4, 16, 9))
+
+
+@EVERY
+def test_heads_are_neighbouring_features(track):
+    x = np.arange(12.0).reshape(1, 2, 6)
+    assert run(track, "split_heads", x, 3)[0, 1].tolist() == [[2, 3], [8, 9]]
+
+
+def test_pytorch_flattening_order_matters(data):
+    """(c h w), which nn.Flatten reads, is another network with the same weights."""
+    network = pytorch_track.LeNet(**LENET)
+    x = torch.from_numpy(data.x_test)
+    before = network(x)
+    network.flatten = nn.Flatten()
+    assert network(x).shape == before.shape and not torch.allclose(network(x), before, atol=1e-3)
+
+
+# Keras: layers, models, saving
+
+
+LAYERS = {
+    "flatten": (lambda: keras_track.Rearrange("b h w c -> b (h w c)", name="flatten"), (None, 8, 6, 2), (None, 96)),
+    "patches": (
+        lambda: keras_track.Rearrange("b (h p) (w q) c -> b (h w) (p q c)", p=2, q=2),
+        (None, None, 6, 2),
+        (None, None, 8),
+    ),
+    "split": (lambda: keras_track.Rearrange("(b s) h w c -> b s h w c", s=3), (None, 8, 6, 2), (None, 3, 8, 6, 2)),
+    "pool": (
+        lambda: keras_track.Reduce("b (h p) (w q) c -> b h w c", "max", p=2, q=2),
+        (None, 8, None, 2),
+        (None, 4, None, 2),
+    ),
+    "mean": (lambda: keras_track.Reduce("b ... c -> b c", "mean"), (None, 8, 6, 2), (None, 2)),
+}
+
+
+@pytest.mark.parametrize(("layer", "shape", "expected"), LAYERS.values(), ids=LAYERS)
+@pytest.mark.keras
+def test_keras_shapes_are_known_before_the_call(layer, shape, expected, rng):
+    layer = layer()
+    assert layer.compute_output_shape(shape) == expected
+    outputs = layer(keras.Input(shape[1:]))
+    assert outputs.shape == expected and outputs.dtype == "float32"
+    x = rng.normal(size=(6, 8, 6, 2)).astype("float32")
+    result = as_numpy(layer(x))
+    assert all(known in (None, size) for known, size in zip(expected, result.shape))
+    reduction = getattr(layer, "reduction", None)
+    own = (
+        reduce(x, layer.pattern, reduction, **layer.axes_lengths)
+        if reduction
+        else rearrange(x, layer.pattern, **layer.axes_lengths)
+    )
+    assert np.allclose(result, own, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("layer", "shape", "expected"), LAYERS.values(), ids=LAYERS)
+@pytest.mark.keras
+def test_keras_get_config_round_trip(layer, shape, expected):
+    layer = layer()
+    config = layer.get_config()
+    through = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert type(through) is type(layer) and through.get_config() == config and through.name == layer.name
+    assert through.compute_output_shape(shape) == expected
+
+
+@pytest.mark.keras
+def test_keras_layers_keep_the_dtype_and_make_no_mask():
+    has_float64 = keras.backend.backend() != "jax"  # which makes float32 of it
+    for dtype in ("int32", "float16", *["float64"] * has_float64):
+        layer = keras_track.Rearrange("b n -> n b")
+        assert layer(keras.Input((3,), dtype=dtype)).dtype == dtype
+        assert keras.backend.standardize_dtype(layer(np.ones((2, 3), dtype)).dtype) == dtype
+    tokens = np.array([[1, 2, 0]])
+    y = keras_track.Rearrange("b n d -> b d n")(keras.layers.Embedding(3, 4, mask_zero=True)(tokens))
+    assert getattr(y, "_keras_mask", None) is None
+
+
+@pytest.mark.keras
+def test_keras_save_and_load_without_custom_objects(tmp_path, rng):
+    """In a Python that has imported the module, and gives no custom_objects."""
+    x = rng.normal(size=(3, 8, 12, 2)).astype("float32")
+    inputs = keras.Input((8, 12, 2))
+    functional = keras.Model(
+        inputs, keras.layers.Dense(3)(keras_track.mean_pool(keras_track.space_to_depth(inputs, 2), 2))
+    )
+    for model in (make("keras", name="digits"), functional):
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert np.array_equal(as_numpy(loaded(x)), as_numpy(model(x)))
+        assert loaded.name == model.name
+
+
+@pytest.mark.keras
+def test_keras_network_get_config():
+    network = keras_track.LeNet(**SMALL, name="reader")
+    config = network.get_config()
+    assert {**SMALL, "name": "reader"}.items() <= config.items()
+    again = keras_track.LeNet.from_config(config)
+    assert again.get_config() == config
+    assert again(keras.Input((8, 12, 2))).shape == (None, 3)
+
+
+@pytest.mark.keras
+def test_keras_mixed_precision_reaches_every_part():
+    network = keras_track.LeNet(**SMALL, dtype="mixed_bfloat16")
+    y = network(ops.ones((2, 8, 12, 2)))
+    assert keras.backend.standardize_dtype(y.dtype) == "bfloat16"
+
+
+@pytest.mark.keras
+def test_keras_wrong_wiring_is_found_before_the_call():
+    with pytest.raises(ValueError, match=r"x has shape \(None, 8, 8, 2\): expected \(batch, 8, 12, 2\)"):
+        keras_track.LeNet(**SMALL)(keras.Input((8, 8, 2)))
+    with pytest.raises(ValueError, match="expected 4 axes"):
+        keras_track.patches(keras.Input((8, 9)), 3)
+    with pytest.raises(ValueError, match="expected 3 axes"):
+        keras_track.split_heads(keras.Input((8,)), 2)
+    with pytest.raises(ValueError, match="block=3 does not divide the height of x, 8"):
+        keras_track.space_to_depth(keras.Input((8, 9, 2)), 3)
+    with pytest.raises(EinopsError, match="can't divide axis"):
+        keras_track.Rearrange("b (h p) w c -> b h p w c", p=3)(keras.Input((8, 9, 2)))
+
+
+@pytest.mark.tensorflow
+def test_layers_of_einops_are_not_loaded(tmp_path):
+    """Why the chapter has its own; if this fails, einops' own have become good enough."""
+    from einops.layers.keras import Rearrange
+
+    model = keras.Sequential([keras.Input((2, 3)), Rearrange("b n d -> b (n d)", n=2, d=3)])
+    model.save(tmp_path / "model.keras")
+    with pytest.raises(TypeError, match="could not be deserialized"):
+        keras.saving.load_model(tmp_path / "model.keras")
+
+
+# Exercises
+
+
+def test_a_height_in_pixels_gets_advice():
+    def images(sequence, size, height):
+        return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height, p=size, q=size)
+
+    verdict, message = exercises.judge("03.3", images)
+    assert verdict == "wrong" and message.endswith("it counts rows of patches, not rows of pixels.")
+
+
+@pytest.mark.tensorflow
+def test_a_mask_that_stays_bool_is_named():
+    def counted(x, mask):
+        return ops.sum(x * mask[:, :, None], axis=1) / ops.sum(mask, axis=1)[:, None]
+
+    def multiplied(x, mask):
+        return ops.sum(ops.multiply(x, mask[:, :, None]), axis=1) / ops.sum(mask, axis=1)[:, None]
+
+    assert exercises.judge("03.7", counted)[1].startswith("close. The mask is bool")
+    assert "The mask is bool: make numbers of it" in exercises.judge("03.7", multiplied)[1]
+
+
+# Bad input
+
+
+FLOATS = np.random.default_rng(0).normal(size=(2, 6, 9, 4)).astype("float32")
+PICTURES = r"x has shape \(6, 9, 4\), float32.*; expected Shaped\[.*'batch height width channels'\]"
+CALLS = [
+    ("space_to_depth", (FLOATS, 4), ValueError, "block=4 does not divide the height of x, 6"),
+    ("space_to_depth", (FLOATS, 2), ValueError, "block=2 does not divide the width of x, 9"),
+    ("space_to_depth", (FLOATS, 0), ValueError, "block=0: expected at least 1"),
+    ("space_to_depth", (FLOATS, 2.0), TypeError, "space_to_depth: block is 2.0; expected int"),
+    ("space_to_depth", (FLOATS[0], 3), TypeError, f"space_to_depth: {PICTURES}"),
+    ("space_to_depth", ([1.0], 3), TypeError, "space_to_depth: x is a list; expected Shaped"),
+    ("depth_to_space", (FLOATS, 3), ValueError, r"block \* block=9 does not divide the channels of x, 4"),
+    ("depth_to_space", (FLOATS, -1), ValueError, "block=-1: expected at least 1"),
+    ("depth_to_space", (FLOATS, "2"), TypeError, "depth_to_space: block is '2'; expected int"),
+    ("depth_to_space", (FLOATS[0], 2), TypeError, "'batch rows columns features'"),
+    ("patches", (FLOATS, 2), ValueError, "size=2 does not divide the width of x, 9"),
+    ("patches", (FLOATS, True), TypeError, "patches: size is True; expected int"),
+    ("patches", (None, 2), TypeError, "patches: x is None; expected Shaped"),
+    ("patches", (FLOATS[0], 3), TypeError, f"patches: {PICTURES}"),
+    ("split_heads", (FLOATS[0], 3), ValueError, "num_heads=3 does not divide d_model=4"),
+    ("split_heads", (FLOATS, 2), TypeError, "split_heads: x has shape .*'batch length d_model'"),
+    ("split_heads", (FLOATS[0], None), TypeError, "split_heads: num_heads is None; expected int"),
+    ("split_heads", (FLOATS[0], 0), ValueError, "num_heads=0: expected at least 1"),
+    ("merge_heads", (FLOATS[0],), TypeError, "merge_heads: x has shape .*'batch heads length head_dim'"),
+    ("merge_heads", ("x",), TypeError, "merge_heads: x is 'x'; expected Shaped"),
+    ("max_pool", (FLOATS, 2), ValueError, "size=2 does not divide the width of x, 9"),
+    ("max_pool", (FLOATS, 0), ValueError, "size=0: expected at least 1"),
+    ("max_pool", (FLOATS.astype("int32"), 3), TypeError, r"max_pool: x has shape .*int32.*; expected Float\["),
+    ("mean_pool", (FLOATS, 4), ValueError, "size=4 does not divide the height of x, 6"),
+    ("mean_pool", (FLOATS.astype("int32"), 3), TypeError, r"mean_pool: x has shape .*int32.*; expected Float\["),
+]
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("name", "arguments", "error", "message"), CALLS, ids=[f"{row[0]} {i}" for i, row in enumerate(CALLS)]
+)
+def test_functions_say_what_is_wrong(track, name, arguments, error, message):
+    x, *rest = arguments
+    with pytest.raises(error, match=message):
+        getattr(TRACKS[track], name)(tensor(track, x) if isinstance(x, np.ndarray) else x, *rest)
+
+
+CONSTRUCTORS = [
+    ({"height": 6}, ValueError, "height=6: expected a multiple of 4"),
+    ({"width": 0}, ValueError, "width=0: expected at least 1"),
+    ({"width": 10}, ValueError, "width=10: expected a multiple of 4"),
+    ({"channels": 1.0}, TypeError, "channels=1.0: expected a whole number"),
+    ({"num_classes": -1}, ValueError, "num_classes=-1: expected at least 1"),
+    ({"features": (1, 2, 3)}, ValueError, r"features=\(1, 2, 3\): expected 4 whole numbers"),
+    ({"features": 6}, TypeError, "features=6: expected a tuple"),
+    ({"features": (6, 16, 0, 84)}, ValueError, r"features\[2\]=0: expected at least 1"),
+    ({"features": (6, 16, 1.5, 84)}, TypeError, r"features\[2\]=1.5: expected a whole number"),
+]
+
+
+@EVERY
+@pytest.mark.parametrize(("wrong", "error", "message"), CONSTRUCTORS, ids=[str(row[0]) for row in CONSTRUCTORS])
+def test_constructors_say_what_is_wrong(track, wrong, error, message):
+    with pytest.raises(error, match=message):
+        TRACKS[track].LeNet(**{**SMALL, **wrong})
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (FLOATS, r"x has shape \(2, 6, 9, 4\).* expected .*batch,? 8,? 12,? 2"),
+        (FLOATS[0], r"x has shape \(6, 9, 4\).* expected .*batch,? 8,? 12,? 2"),
+        (np.zeros((2, 8, 12, 2), "int32"), "x has .*int32.* expected (Float|floating-point numbers)"),
+    ],
+)
+def test_networks_say_what_is_wrong(track, x, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make(track)(ops.convert_to_tensor(x) if track == "keras" else tensor(track, x))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: numpy_track.Convolution(2, 3, 4), ValueError, "kernel_size=4: expected an odd number"),
+        (lambda: numpy_track.Convolution(0, 3), ValueError, "in_channels=0: expected at least 1"),
+        (lambda: numpy_track.Convolution(2, -1), ValueError, "out_channels=-1: expected at least 1"),
+        (lambda: numpy_track.Convolution(2, 3, -1), ValueError, "kernel_size=-1: expected an odd number"),
+        (lambda: numpy_track.Convolution(2, 3.0), TypeError, "out_channels is 3.0; expected int"),
+        (lambda: numpy_track.Convolution(2, 3)(FLOATS), TypeError, "expected Float.*'batch height width 2'"),
+        (lambda: numpy_track.Convolution(2, 3).backward(FLOATS), AttributeError, "call the module first"),
+        (lambda: numpy_track.Rearrange(3), TypeError, "pattern is 3; expected str"),
+        (lambda: keras_track.Rearrange(None), TypeError, "pattern is None; expected str"),
+        (lambda: keras_track.Reduce("a b -> a", "median"), ValueError, "reduction='median': expected one of"),
+        (lambda: keras_track.Reduce(4, "max"), TypeError, "pattern is 4; expected str"),
+        (lambda: numpy_track.mean_pool_backward(0, FLOATS), ValueError, "size=0: expected at least 1"),
+        (lambda: numpy_track.mean_pool_backward(2, FLOATS[0]), TypeError, "grad_output has shape .*'batch rows"),
+        (lambda: numpy_track.mean_pool_backward(2, FLOATS.astype(int)), TypeError, "grad_output has .*int64.*Float"),
+        (lambda: numpy_track.max_pool_backward(FLOATS, 3, FLOATS), ValueError, r"expected \(2, 2, 3, 4\)"),
+        (lambda: digits.batches(3, 4, 1), ValueError, "batch_size=4 is over the count of examples, 3"),
+        (lambda: digits.batches(3, 0, 1), ValueError, "batch_size=0: expected at least 1"),
+        (lambda: checks.check_text(alt=1), TypeError, "alt=1: expected text, got int"),
+    ],
+)
+def test_parts_say_what_is_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_numpy_backward_refuses_another_shape(rng):
+    network = numpy_track.LeNet(**SMALL, rng=0)
+    network(rng.normal(size=(2, 8, 12, 2)))
+    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 4\): expected \(2, 3\)"):
+        network.backward(np.ones((2, 4)))
+    module = numpy_track.Rearrange("a b -> b a")
+    module(np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 3\): expected \(3, 2\)"):
+        module.backward(np.ones((2, 3)))
+    convolution = numpy_track.Convolution(2, 3, rng=0)
+    convolution(rng.normal(size=(1, 4, 4, 2)))
+    with pytest.raises(ValueError, match="grad_output has shape"):
+        convolution.backward(np.ones((1, 4, 4, 2)))
+
+
+@pytest.mark.parametrize(("pattern", "sizes"), [("axis_0 ... -> ... axis_0", {}), ("a (x y) z -> x z (a y)", {"x": 3})])
+def test_names_of_axes_do_not_collide_with_those_of_the_program(pattern, sizes):
+    x = np.arange(24).reshape(2, 3, 4)
+    np.testing.assert_array_equal(numpy_track.rearrange(x, pattern, **sizes), einops.rearrange(x, pattern, **sizes))

@@ -1,0 +1,620 @@
+"""Chapter 05: token embeddings and positions, in the three tracks."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import shared.keras.embeddings as keras_embeddings
+import shared.numpy.embeddings as numpy_embeddings
+import shared.pytorch.embeddings as pytorch_embeddings
+from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+
+TRACKS = {"numpy": numpy_embeddings, "pytorch": pytorch_embeddings, "keras": keras_embeddings}
+SEEDS = [0, 1, 2]
+
+
+def repeated_tokens(seed: int, vocab_size: int = 11, shape: tuple = (4, 9)) -> np.ndarray:
+    """Random ids of which some repeat and some never occur."""
+    return np.random.default_rng(seed).integers(0, vocab_size - 3, size=shape)
+
+
+def closed_form(length: int, d_model: int) -> np.ndarray:
+    """The sinusoid, one number at a time."""
+
+    def value(p: int, j: int) -> float:
+        angle = p / 10000 ** ((j - j % 2) / d_model)
+        return math.cos(angle) if j % 2 else math.sin(angle)
+
+    return np.array([[value(p, j) for j in range(d_model)] for p in range(length)])
+
+
+def encoding_of(track: str, length: int, d_model: int) -> np.ndarray:
+    """The sinusoid of a track, in float64."""
+    dtype = torch.float64 if track == "pytorch" else "float64"
+    return as_numpy(TRACKS[track].sinusoidal_position_encoding(length, d_model, dtype))
+
+
+# The sinusoid
+
+
+@settings(deadline=None, max_examples=30)
+@given(length=st.integers(1, 80), d_model=st.integers(1, 40))
+def test_sinusoid_is_the_closed_form(length, d_model):
+    expected = closed_form(length, d_model)
+    for track in ("numpy", "pytorch"):
+        np.testing.assert_allclose(encoding_of(track, length, d_model), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+@pytest.mark.parametrize("d_model", [2, 8, 30])
+def test_a_step_of_k_positions_is_the_same_rotation_everywhere(track, d_model):
+    encoding, k = encoding_of(track, 60, d_model), 7
+    hands = encoding[:, 1::2] + 1j * encoding[:, 0::2]
+    turn = np.exp(1j * k * 10000.0 ** (-np.arange(0, d_model, 2) / d_model))
+    np.testing.assert_allclose(hands[k:], hands[:-k] * turn, rtol=0, atol=1e-12)
+
+
+def test_wavelengths_grow_by_the_same_factor_and_are_not_squared():
+    for track in ("numpy", "pytorch"):
+        encoding = encoding_of(track, 2, 8)
+        wavelengths = 1 / np.arctan2(encoding[1, 0::2], encoding[1, 1::2])
+        np.testing.assert_allclose(wavelengths, [1, 10, 100, 1000], rtol=1e-9)
+
+
+def test_dot_products_of_positions_depend_on_the_distance_alone():
+    encoding = numpy_embeddings.sinusoidal_position_encoding(50, 16)
+    products = encoding @ encoding.T
+    for distance in range(50):
+        assert np.ptp(products.diagonal(distance)) < 1e-12
+    assert (products.argmax(axis=1) == np.arange(50)).all()
+
+
+def test_sinusoid_has_the_default_dtype_of_its_track():
+    assert numpy_embeddings.sinusoidal_position_encoding(4, 6).dtype == np.float64
+    assert numpy_embeddings.sinusoidal_position_encoding(4, 6, np.float32).dtype == np.float32
+    assert pytorch_embeddings.sinusoidal_position_encoding(4, 6).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        encoding = pytorch_embeddings.sinusoidal_position_encoding(500, 6)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    np.testing.assert_allclose(encoding.numpy(), closed_form(500, 6), rtol=0, atol=1e-12)
+
+
+def test_angles_are_computed_in_float64_even_for_float32():
+    for track, dtype in (("numpy", np.float32), ("pytorch", torch.float32)):
+        encoding = as_numpy(TRACKS[track].sinusoidal_position_encoding(2000, 16, dtype))
+        np.testing.assert_allclose(encoding, closed_form(2000, 16), rtol=0, atol=1e-7)
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("scale", [True, False])
+def test_token_embedding_gradients_three_ways(seed, scale):
+    tokens = repeated_tokens(seed)
+    one_hot = np.eye(11)[tokens]
+    factor = math.sqrt(5) if scale else 1
+    parity.check_backward(
+        numpy_embeddings.TokenEmbedding(5, 11, scale, rng=seed),
+        pytorch_embeddings.TokenEmbedding(5, 11, scale),
+        {"tokens": tokens},
+        {"embeddings": lambda grad: factor * np.einsum("blv,bld->vd", one_hot, grad)},
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_pytorch_token_embedding_is_nn_embedding(rng, scale):
+    ours = pytorch_embeddings.TokenEmbedding(6, 11, scale).double()
+    theirs = nn.Embedding(11, 6).double()
+    set_weights(ours, get_weights(theirs))
+    tokens = torch.from_numpy(repeated_tokens(3))
+    grad_output = torch.from_numpy(rng.normal(size=(4, 9, 6)))
+    factor = math.sqrt(6) if scale else 1
+
+    output, expected = ours(tokens), theirs(tokens) * factor
+    output.backward(grad_output)
+    expected.backward(grad_output)
+    torch.testing.assert_close(output, expected, rtol=0, atol=1e-14)
+    torch.testing.assert_close(ours.weight.grad, theirs.weight.grad, rtol=0, atol=1e-12)
+    set_weights(theirs, get_weights(ours))  # and back
+    torch.testing.assert_close(theirs(tokens) * factor, ours(tokens), rtol=0, atol=1e-14)
+
+
+def test_numpy_backward_adds_repeated_tokens_and_returns_nothing(rng):
+    layer = numpy_embeddings.TokenEmbedding(3, 5, scale=False, rng=0)
+    grad_output = rng.normal(size=(1, 4, 3))
+    layer(np.array([[2, 0, 2, 2]]))
+    assert layer.backward(grad_output) is None
+    np.testing.assert_allclose(layer.embeddings.grad[2], grad_output[0, [0, 2, 3]].sum(axis=0))
+    np.testing.assert_array_equal(layer.embeddings.grad[[1, 3, 4]], 0)
+    once = layer.embeddings.grad.copy()
+    layer.backward(grad_output)
+    np.testing.assert_allclose(layer.embeddings.grad, 2 * once)
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 3, 4), (2, 0)])
+def test_tokens_of_any_shape(shape):
+    tokens = np.random.default_rng(0).integers(0, 5, size=shape)
+    layer = numpy_embeddings.TokenEmbedding(4, 5, rng=0)
+    assert layer(tokens).shape == (*shape, 4)
+    twin = pytorch_embeddings.TokenEmbedding(4, 5).double()
+    set_weights(twin, get_weights(layer))
+    np.testing.assert_allclose(twin(torch.from_numpy(tokens)).detach().numpy(), layer(tokens), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+def test_ids_of_any_whole_number_dtype(dtype):
+    tokens = repeated_tokens(0)
+    for layer, give in (
+        (numpy_embeddings.TokenEmbedding(4, 11, rng=0), lambda ids: ids),
+        (pytorch_embeddings.TokenEmbedding(4, 11), torch.from_numpy),
+    ):
+        np.testing.assert_array_equal(as_numpy(layer(give(tokens.astype(dtype)))), as_numpy(layer(give(tokens))))
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_scale_multiplies_by_the_root_of_d_model(track):
+    tokens = repeated_tokens(0) if track == "numpy" else torch.from_numpy(repeated_tokens(0))
+    scaled, plain = (TRACKS[track].TokenEmbedding(12, 11, scale=scale) for scale in (True, False))
+    set_weights(plain, get_weights(scaled))
+    np.testing.assert_allclose(as_numpy(scaled(tokens)), math.sqrt(12) * as_numpy(plain(tokens)), rtol=1e-6)
+    np.testing.assert_array_equal(as_numpy(plain(tokens)), get_weights(plain)["embeddings"][repeated_tokens(0)])
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("d_model", [16, 100])
+@pytest.mark.keras
+def test_keras_and_others_draw_the_same_distribution(track, d_model):
+    layer = TRACKS[track].TokenEmbedding(d_model, 2000)
+    if track == "keras":
+        layer.build((None, None))
+    values = get_weights(layer)["embeddings"] * math.sqrt(d_model)
+    assert abs(values.mean()) < 5 / math.sqrt(values.size)
+    assert abs(values.std() - 1) < 5 / math.sqrt(2 * values.size)
+    assert abs((values**4).mean() - 3) < 5 * math.sqrt(96 / values.size)  # normal, not uniform
+
+
+def test_numpy_layers_keep_float32(rng):
+    tokens = repeated_tokens(0)
+    for layer in (
+        numpy_embeddings.TokenEmbedding(4, 11, rng=0),
+        numpy_embeddings.TokenAndPositionEmbedding(9, 11, 4, rng=0),
+    ):
+        assert layer.astype(np.float32)(tokens).dtype == np.float32
+        layer.backward(rng.normal(size=(4, 9, 4)).astype(np.float32))
+        assert {gradient.dtype for gradient in layer.gradients().values()} == {np.dtype(np.float32)}
+    x = rng.normal(size=(2, 9, 4)).astype(np.float32)
+    encoder = numpy_embeddings.PositionalEncoding(4, dropout=0.5, rng=0)
+    assert encoder(x).dtype == np.float32 and encoder.backward(x).dtype == np.float32
+
+
+def test_pytorch_gradients_are_repeatable_to_the_last_bit():
+    layer = pytorch_embeddings.TokenEmbedding(64, 4)
+    tokens = torch.randint(0, 4, (64, 128))
+    grad_output = torch.randn(64, 128, 64)
+    runs = [torch.autograd.grad(layer(tokens), layer.weight, grad_output)[0] for _ in range(4)]
+    assert all(torch.equal(runs[0], run) for run in runs[1:])
+
+
+# Positions, computed
+
+
+@pytest.mark.parametrize("d_model", [8, 5])
+def test_positional_encoding_adds_the_first_rows(rng, d_model):
+    x = rng.normal(size=(3, 6, d_model))
+    expected = x + closed_form(6, d_model)
+    ours = numpy_embeddings.PositionalEncoding(d_model, max_length=10)
+    np.testing.assert_allclose(ours(x), expected, rtol=0, atol=1e-12)
+    theirs = pytorch_embeddings.PositionalEncoding(d_model, max_length=10).double()
+    np.testing.assert_allclose(theirs(torch.from_numpy(x)).numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_positional_encoding_gradient_three_ways(rng):
+    parity.check_backward(
+        numpy_embeddings.PositionalEncoding(7),
+        pytorch_embeddings.PositionalEncoding(7),
+        {"x": rng.normal(size=(2, 6, 7))},
+        {"x": lambda grad: grad},
+    )
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.keras
+def test_keras_and_others_take_max_length_but_not_more(track):
+    layer = TRACKS[track].PositionalEncoding(4, max_length=64)
+    make = torch.zeros if track == "pytorch" else np.zeros
+    assert tuple(layer(make((2, 64, 4))).shape) == (2, 64, 4)
+    with pytest.raises(ValueError, match="length 80 is over max_length=64"):
+        layer(make((2, 80, 4)))
+    with pytest.raises(TypeError, match=r"x has shape \(2, 8, 5\).*; expected Float\[\w+, '\*batch length 4'\]"):
+        layer(make((2, 8, 5)))
+    with pytest.raises(TypeError, match=r"x has shape \(4,\).*; expected Float\[\w+, '\*batch length 4'\]"):
+        layer(make((4,)))
+
+
+def test_numpy_dropout_comes_after_the_sum(rng):
+    x = rng.normal(size=(50, 20, 8))
+    layer = numpy_embeddings.PositionalEncoding(8, dropout=0.25, rng=0)
+    total = x + closed_form(20, 8)
+    dropped = layer(x)
+    kept = dropped != 0
+    np.testing.assert_allclose(dropped[kept], total[kept] / 0.75)
+    assert abs(kept.mean() - 0.75) < 5 * math.sqrt(0.25 * 0.75 / kept.size)
+    grad_output = rng.normal(size=x.shape)
+    np.testing.assert_allclose(layer.backward(grad_output), grad_output * kept / 0.75)
+    np.testing.assert_allclose(layer.eval()(x), total, rtol=0, atol=1e-12)
+
+
+def test_pytorch_dropout_comes_after_the_sum(rng):
+    x = torch.from_numpy(rng.normal(size=(50, 20, 8)))
+    layer = pytorch_embeddings.PositionalEncoding(8, dropout=0.25).double()
+    total = x + torch.from_numpy(closed_form(20, 8))
+    dropped = layer(x)
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], total[kept] / 0.75)
+    assert abs(kept.double().mean() - 0.75) < 5 * math.sqrt(0.25 * 0.75 / kept.numel())
+    torch.testing.assert_close(layer.eval()(x), total, rtol=0, atol=1e-12)
+
+
+def test_the_sinusoid_is_no_weight():
+    assert numpy_embeddings.PositionalEncoding(8).parameters() == {}
+    layer = pytorch_embeddings.PositionalEncoding(8)
+    assert list(layer.parameters()) == [] and layer.state_dict() == {}
+    assert get_weights(layer) == {}
+
+
+def test_pytorch_table_moves_with_the_module_and_is_exact_in_every_dtype():
+    outer = nn.Sequential(pytorch_embeddings.PositionalEncoding(16, max_length=400))
+    expected = torch.from_numpy(closed_form(400, 16))
+    for dtype in (torch.float64, torch.float16, torch.float32, torch.float64):
+        table = outer.to(dtype)[0].encoding
+        assert table.dtype == dtype
+        torch.testing.assert_close(table.double(), expected, rtol=0, atol=max(1e-12, torch.finfo(dtype).eps))
+    assert outer.to("meta")[0].encoding.is_meta
+    torch.testing.assert_close(outer.to_empty(device="cpu")[0].encoding, expected, rtol=0, atol=1e-12)
+
+
+# Positions, learned
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_token_and_position_gradients_three_ways(seed):
+    tokens = repeated_tokens(seed)
+    one_hot = np.eye(11)[tokens]
+    parity.check_backward(
+        numpy_embeddings.TokenAndPositionEmbedding(12, 11, 5, rng=seed),
+        pytorch_embeddings.TokenAndPositionEmbedding(12, 11, 5),
+        {"tokens": tokens},
+        {
+            "tokens.embeddings": lambda grad: np.einsum("blv,bld->vd", one_hot, grad),
+            "positions": lambda grad: np.pad(grad.sum(axis=0), [(0, 3), (0, 0)]),
+        },
+        seed=seed,
+    )
+
+
+def test_numpy_learned_positions_of_a_single_sequence(rng):
+    layer = numpy_embeddings.TokenAndPositionEmbedding(6, 5, 4, rng=0)
+    tokens, grad_output = np.array([1, 3, 1]), rng.normal(size=(3, 4))
+    weights = get_weights(layer)
+    np.testing.assert_allclose(layer(tokens), weights["tokens.embeddings"][tokens] + weights["positions"][:3])
+    layer.backward(grad_output)
+    layer.backward(grad_output)
+    np.testing.assert_allclose(layer.positions.grad, 2 * np.pad(grad_output, [(0, 3), (0, 0)]))
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.keras
+def test_keras_and_others_start_from_the_sinusoid_over_the_root(track):
+    layer = TRACKS[track].TokenAndPositionEmbedding(20, 500, 32)
+    if track == "keras":
+        layer.build((None, None))
+    weights = get_weights(layer)
+    assert {name: array.shape for name, array in weights.items()} == {
+        "tokens.embeddings": (500, 32),
+        "positions": (20, 32),
+    }
+    np.testing.assert_allclose(weights["positions"], closed_form(20, 32) / math.sqrt(32), rtol=0, atol=1e-7)
+    assert abs(weights["tokens.embeddings"].std() * math.sqrt(32) - 1) < 0.05
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.keras
+def test_keras_and_others_learn_no_position_past_the_last(track):
+    layer = TRACKS[track].TokenAndPositionEmbedding(6, 11, 4)
+    give = torch.from_numpy if track == "pytorch" else np.asarray
+    assert tuple(layer(give(np.ones((2, 6), int))).shape) == (2, 6, 4)
+    with pytest.raises(ValueError, match="length 7 is over max_length=6"):
+        layer(give(np.ones((2, 7), int)))
+
+
+def test_weights_travel_between_numpy_and_pytorch(tmp_path):
+    ours = numpy_embeddings.TokenAndPositionEmbedding(9, 11, 4, rng=5)
+    save_weights(ours, tmp_path / "embeddings.safetensors")
+    twin = pytorch_embeddings.TokenAndPositionEmbedding(9, 11, 4).double()
+    load_weights(twin, tmp_path / "embeddings.safetensors")
+    tokens = repeated_tokens(0)
+    np.testing.assert_allclose(twin(torch.from_numpy(tokens)).detach().numpy(), ours(tokens), rtol=0, atol=1e-14)
+
+
+# The three against one another, in float64
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.keras
+def test_keras_parity_of_the_three_in_float64(float64, seed):
+    tokens = {"tokens": repeated_tokens(seed)}
+    for scale in (True, False):
+        arguments = (6, 11, scale)
+        twins = (module.TokenEmbedding(*arguments) for module in TRACKS.values())
+        assert len(parity.compare_modules(*twins, tokens, seed=seed).rows) == 4
+    twins = (module.TokenAndPositionEmbedding(12, 11, 6) for module in TRACKS.values())
+    assert len(parity.compare_modules(*twins, tokens, seed=seed).rows) == 6
+    x = {"x": np.random.default_rng(seed).normal(size=(4, 9, 7))}
+    twins = (module.PositionalEncoding(7, max_length=12) for module in TRACKS.values())
+    assert len(parity.compare_modules(*twins, x, seed=seed).rows) == 4
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_computes_in_float64_where_the_layer_says_so(rng):
+    layer = keras_embeddings.PositionalEncoding(7, dtype="float64")
+    x = rng.normal(size=(2, 300, 7))
+    np.testing.assert_allclose(layer(x), x + closed_form(300, 7), rtol=0, atol=1e-12)
+    learned = keras_embeddings.TokenAndPositionEmbedding(9, 11, 6, dtype="float64")
+    learned.build((None, None))
+    np.testing.assert_allclose(get_weights(learned)["positions"], closed_form(9, 6) / math.sqrt(6), rtol=0, atol=1e-15)
+
+
+# Keras, on any backend
+
+
+def keras_model(length: int | None = None) -> keras.Model:
+    """A small functional model that holds the chapter's layers."""
+    inputs = keras.Input((length,), dtype="int32")
+    tokens = keras_embeddings.TokenEmbedding(4, 11)(inputs)
+    x = keras_embeddings.PositionalEncoding(4, dropout=0.1, max_length=9)(tokens)
+    both = keras_embeddings.TokenAndPositionEmbedding(maxlen=9, vocab_size=11, embed_dim=4)(inputs)
+    return keras.Model(inputs, x + both)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.keras
+def test_keras_outputs_are_those_of_numpy(seed):
+    tokens = repeated_tokens(seed)
+    for ours, twin in (
+        (keras_embeddings.TokenEmbedding(6, 11), numpy_embeddings.TokenEmbedding(6, 11, rng=seed)),
+        (keras_embeddings.TokenEmbedding(6, 11, False), numpy_embeddings.TokenEmbedding(6, 11, False, rng=seed)),
+        (
+            keras_embeddings.TokenAndPositionEmbedding(12, 11, 6),
+            numpy_embeddings.TokenAndPositionEmbedding(12, 11, 6, rng=seed),
+        ),
+    ):
+        ours.build((None, None))
+        set_weights(ours, get_weights(twin))
+        np.testing.assert_allclose(as_numpy(ours(tokens)), twin(tokens), rtol=1e-5, atol=1e-5)
+    x = np.random.default_rng(seed).normal(size=(4, 9, 7))
+    ours, twin = keras_embeddings.PositionalEncoding(7), numpy_embeddings.PositionalEncoding(7)
+    np.testing.assert_allclose(as_numpy(ours(x)), twin(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.keras
+def test_keras_sinusoid_is_the_closed_form():
+    for length, d_model in ((50, 8), (33, 7), (4, 1), (2000, 16)):
+        encoding = keras_embeddings.sinusoidal_position_encoding(length, d_model)
+        assert keras.backend.standardize_dtype(encoding.dtype) == "float32"
+        np.testing.assert_allclose(as_numpy(encoding), closed_form(length, d_model), rtol=0, atol=1e-7)
+
+
+@pytest.mark.keras
+def test_keras_token_embedding_is_the_librarys_times_the_root():
+    tokens = repeated_tokens(1)
+    library = keras.layers.Embedding(11, 6)
+    library.build((None, None))
+    for scale in (True, False):
+        ours = keras_embeddings.TokenEmbedding(6, 11, scale)
+        ours.build((None, None))
+        set_weights(ours, get_weights(library))
+        factor = math.sqrt(6) if scale else 1
+        np.testing.assert_allclose(as_numpy(ours(tokens)), factor * as_numpy(library(tokens)), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.keras
+def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_repeated_id(scale):
+    """The sparse gradient of `keras.layers.Embedding` on TensorFlow makes it sqrt(count) times as large."""
+    layer = keras_embeddings.TokenEmbedding(4, 5, scale=scale)
+    readout = keras.layers.Dense(1, use_bias=False, trainable=False)
+    model = keras.Sequential([keras.Input((50,), dtype="int32"), layer, readout])
+    model.compile(keras.optimizers.Adam(1e-3), "mse")
+    before = get_weights(layer)["embeddings"]
+    tokens = np.full((20, 50), 2)
+    tokens[0, 0] = 4
+    history = model.fit(tokens, np.full((20, 50, 1), 3.0), batch_size=20, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    step = np.abs(get_weights(layer)["embeddings"] - before)
+    np.testing.assert_allclose(step[[2, 4]], 1e-3, rtol=0.02)  # 999 places, and one
+    np.testing.assert_array_equal(step[[0, 1, 3]], 0)
+
+
+@pytest.mark.keras
+def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
+    model, tokens = keras_model(), repeated_tokens(0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(as_numpy(loaded(tokens)), as_numpy(model(tokens)))
+
+
+@pytest.mark.keras
+def test_keras_configs_make_the_same_layer():
+    for layer, expected in (
+        (keras_embeddings.TokenEmbedding(4, 7, scale=False), {"d_model": 4, "vocab_size": 7, "scale": False}),
+        (keras_embeddings.PositionalEncoding(4, 0.2, 9), {"d_model": 4, "dropout": 0.2, "max_length": 9}),
+        (keras_embeddings.TokenAndPositionEmbedding(9, 7, 4), {"maxlen": 9, "vocab_size": 7, "embed_dim": 4}),
+    ):
+        config = layer.get_config()
+        assert expected.items() <= config.items()
+        assert type(layer).from_config(config).get_config() == config
+
+
+@pytest.mark.keras
+def test_keras_model_takes_any_length_and_trains():
+    model, tokens = keras_model(), repeated_tokens(0)
+    assert model.output_shape == (None, None, 4)
+    whole = model.predict(tokens, verbose=0)
+    np.testing.assert_allclose(model.predict(tokens[:, :5], verbose=0), whole[:, :5], rtol=1e-6, atol=1e-6)
+    model.compile(keras.optimizers.Adam(0.05), "mse")
+    history = model.fit(tokens, np.ones((4, 9, 4)), epochs=20, verbose=0)
+    assert history.history["loss"][-1] < 0.5 * history.history["loss"][0]
+    with pytest.raises(ValueError, match="length 12 is over max_length=9"):
+        model.predict(np.ones((2, 12), int), verbose=0)
+
+
+@pytest.mark.keras
+def test_keras_layers_inside_a_layer_that_builds_them_late():
+    """Constants made while a graph is traced must not outlive it."""
+
+    class Late(keras.layers.Layer):
+        def build(self, input_shape):
+            self.both = keras_embeddings.TokenAndPositionEmbedding(9, 11, 4)
+            self.both.build(input_shape)
+            self.encoder = keras_embeddings.PositionalEncoding(4, max_length=9)
+
+        def call(self, tokens):
+            return self.encoder(self.both(tokens))
+
+    layer, tokens = Late(), repeated_tokens(0)
+    model = keras.Sequential([keras.Input((9,), dtype="int32"), layer])
+    model.compile("sgd", "mse")
+    for _ in range(2):
+        history = model.fit(tokens, np.ones((4, 9, 4)), verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    assert as_numpy(layer(tokens)).shape == (4, 9, 4)
+
+
+@pytest.mark.keras
+def test_keras_dropout_comes_after_the_sum(rng):
+    x = rng.normal(size=(50, 20, 8)).astype("float32")
+    layer = keras_embeddings.PositionalEncoding(8, dropout=0.25)
+    total = x + closed_form(20, 8)
+    dropped = as_numpy(layer(x, training=True))
+    kept = dropped != 0
+    np.testing.assert_allclose(dropped[kept], total[kept] / 0.75, rtol=1e-4, atol=1e-5)
+    assert abs(kept.mean() - 0.75) < 5 * math.sqrt(0.25 * 0.75 / kept.size)
+    np.testing.assert_allclose(as_numpy(layer(x)), total, rtol=1e-5, atol=1e-5)
+    assert layer.weights == [] or all(not weight.trainable for weight in layer.weights)
+
+
+@pytest.mark.keras
+def test_keras_layers_make_no_implicit_mask_and_do_not_warn(recwarn):
+    tokens = np.array([[1, 2, 0, 0]])
+    masked = keras.layers.Embedding(5, 4, mask_zero=True)(tokens)
+    assert getattr(masked, "_keras_mask", None) is not None
+    assert getattr(masked * 2.0, "_keras_mask", None) is None  # the pitfall: why masks are arguments here
+    assert getattr(keras_embeddings.PositionalEncoding(4)(masked), "_keras_mask", None) is not None  # passed on
+    for layer in (keras_embeddings.TokenEmbedding(4, 5), keras_embeddings.TokenAndPositionEmbedding(9, 5, 4)):
+        assert getattr(layer(tokens), "_keras_mask", None) is None
+    assert not [warning for warning in recwarn if "mask" in str(warning.message)]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+@pytest.mark.keras
+def test_keras_takes_ids_of_any_whole_number_dtype(dtype):
+    tokens = repeated_tokens(0)
+    layer = keras_embeddings.TokenEmbedding(4, 11)
+    np.testing.assert_array_equal(as_numpy(layer(tokens.astype(dtype))), as_numpy(layer(tokens)))
+
+
+# Bad input, the same in the three
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize(
+    ("name", "arguments", "error", "message"),
+    [
+        ("TokenEmbedding", (0, 5), ValueError, "d_model=0: expected at least 1"),
+        ("TokenEmbedding", (4.0, 5), TypeError, "d_model is 4.0; expected int"),
+        ("TokenEmbedding", (4, -1), ValueError, "vocab_size=-1: expected at least 1"),
+        ("TokenEmbedding", (4, "5"), TypeError, "vocab_size is '5'; expected int"),
+        ("TokenEmbedding", (4, 5, "yes"), TypeError, "scale is 'yes'; expected bool"),
+        ("PositionalEncoding", (0,), ValueError, "d_model=0: expected at least 1"),
+        ("PositionalEncoding", (4, 1.0), ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
+        ("PositionalEncoding", (4, -0.1), ValueError, "dropout=-0.1"),
+        ("PositionalEncoding", (4, float("nan")), ValueError, "dropout=nan"),
+        ("PositionalEncoding", (4, "no"), TypeError, "dropout is 'no'; expected float"),
+        ("PositionalEncoding", (4, 0.0, 0), ValueError, "max_length=0: expected at least 1"),
+        ("PositionalEncoding", (4, 0.0, 9.5), TypeError, "max_length is 9.5; expected int"),
+        ("TokenAndPositionEmbedding", (0, 5, 4), ValueError, "(max_length|maxlen)=0: expected at least 1"),
+        ("TokenAndPositionEmbedding", (9, 0, 4), ValueError, "vocab_size=0: expected at least 1"),
+        ("TokenAndPositionEmbedding", (9, 5, 0), ValueError, "(d_model|embed_dim)=0: expected at least 1"),
+        ("TokenAndPositionEmbedding", (9, 5, None), TypeError, "(d_model|embed_dim) is None; expected int"),
+        ("sinusoidal_position_encoding", (0, 4), ValueError, "length=0: expected at least 1"),
+        ("sinusoidal_position_encoding", (5, 0), ValueError, "d_model=0: expected at least 1"),
+        ("sinusoidal_position_encoding", (5.5, 4), TypeError, "length is 5.5; expected int"),
+        ("sinusoidal_position_encoding", (5, True), TypeError, "d_model is True; expected int"),
+    ],
+)
+@pytest.mark.keras
+def test_keras_and_others_refuse_bad_arguments(track, name, arguments, error, message):
+    with pytest.raises(error, match=message):
+        getattr(TRACKS[track], name)(*arguments)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize(
+    ("tokens", "error", "message"),
+    [
+        (np.array([[1, 5]]), ValueError, "token id 5 is outside the vocabulary of 5"),
+        (np.array([[-1, 2]]), ValueError, "token id -1 is outside the vocabulary of 5"),
+        (
+            np.array([[1.0, 2.0]], dtype=np.float32),
+            TypeError,
+            r"tokens has shape \(1, 2\), float32.*; expected Integer",
+        ),
+        (np.array([[True, False]]), TypeError, r"tokens has shape \(1, 2\), bool.*; expected Integer"),
+    ],
+)
+@pytest.mark.keras
+def test_keras_and_others_refuse_bad_tokens(track, tokens, error, message):
+    give = torch.from_numpy if track == "pytorch" else np.asarray
+    for layer in (TRACKS[track].TokenEmbedding(4, 5), TRACKS[track].TokenAndPositionEmbedding(9, 5, 4)):
+        with pytest.raises(error, match=message):
+            layer(give(tokens))
+
+
+def test_numpy_backward_refuses_what_does_not_fit():
+    layer = numpy_embeddings.TokenEmbedding(4, 5, rng=0)
+    with pytest.raises(AttributeError, match="call the module first"):
+        layer.backward(np.zeros((2, 3, 4)))
+    layer(np.array([[1, 2, 3]]))
+    for shape in ((1, 3, 5), (3, 4), (2, 3, 4)):  # the last two would broadcast
+        with pytest.raises(ValueError, match=r"grad_output has shape .* expected \(1, 3, 4\)"):
+            layer.backward(np.zeros(shape))
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_lists_are_no_arrays(track):
+    with pytest.raises(TypeError, match=r"TokenEmbedding.forward: tokens is a list; expected Integer\["):
+        TRACKS[track].TokenEmbedding(4, 5)([[1, 2]])
+    with pytest.raises(TypeError, match=r"PositionalEncoding.forward: x is a list; expected Float\["):
+        TRACKS[track].PositionalEncoding(4)([[1.0, 2.0, 3.0, 4.0]])
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_to_add_the_sinusoid_to_whole_numbers(track):
+    x = np.ones((2, 3, 4), np.int32)
+    layer = TRACKS[track].PositionalEncoding(4)
+    with pytest.raises(TypeError, match=r"x has shape \(2, 3, 4\), int32.*; expected Float\["):
+        layer(torch.tensor(x) if track == "pytorch" else x)

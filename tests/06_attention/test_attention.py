@@ -1,0 +1,732 @@
+"""Chapter 06: attention is one function in the three tracks, with any mask, and it is the function of the libraries."""
+
+import copy
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+from torch import nn
+from torch.nn import functional as F
+
+import shared.keras.attention as keras_attention
+import shared.numpy.attention as numpy_attention
+import shared.pytorch.attention as pytorch_attention
+from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared.numpy.models import Dropout
+
+MODULES = {"numpy": numpy_attention, "pytorch": pytorch_attention, "keras": keras_attention}
+TENSOR = {"numpy": np.array, "pytorch": torch.tensor, "keras": ops.convert_to_tensor}
+# Shapes that broadcast to (batch, heads, length_q, length_k) = (3, 4, 5, 7).
+MASK_SHAPES = [(5, 7), (1, 7), (3, 1, 1, 7), (3, 1, 5, 7), (1, 1, 5, 7), (1, 4, 5, 1), (3, 4, 5, 7)]
+numpy_and_pytorch = pytest.mark.parametrize("track", ["numpy", "pytorch"])
+
+
+def layer(track: str, d_model: int = 16, num_heads: int = 4, dropout: float = 0.0):
+    """A layer of a track with weights that are the same in all tracks, biases included."""
+    made = MODULES[track].MultiHeadAttention(d_model, num_heads, dropout)
+    if track == "keras":
+        made.build((None, None, d_model))
+    if track == "pytorch" and not dropout:
+        made.double()
+    rng = np.random.default_rng(7)
+    set_weights(made, {name: rng.normal(size=array.shape) / 4 for name, array in get_weights(made).items()})
+    return made
+
+
+def call(track: str, function, *arrays: np.ndarray, **arguments):
+    """Call a layer or function of a track with arrays, and give arrays back."""
+    tensors = [TENSOR[track](array) for array in arrays]
+    arguments = {name: TENSOR[track](v) if isinstance(v, np.ndarray) else v for name, v in arguments.items()}
+    result = function(*tensors, **arguments)
+    return tuple(map(as_numpy, result)) if isinstance(result, tuple) else as_numpy(result)
+
+
+def heads(rng, dtype=np.float64):
+    """Query, key and value of five queries and seven keys, and a mask that hides everything from query 2 of sequence 0."""
+    q, k, v = (rng.normal(size=(3, 4, *shape)).astype(dtype) for shape in ((5, 8), (7, 8), (7, 6)))
+    mask = rng.random((3, 1, 5, 7)) < 0.6
+    mask[..., 0] = True
+    mask[0, 0, 2] = False
+    return q, k, v, mask
+
+
+def inputs(rng, d_model: int = 16, dtype=np.float64) -> dict[str, np.ndarray]:
+    lengths = {"query": 5, "key": 7, "value": 7}
+    return {name: rng.normal(size=(3, length, d_model)).astype(dtype) for name, length in lengths.items()}
+
+
+def random_mask(rng, shape) -> np.ndarray:
+    mask = rng.random(shape) < 0.6
+    mask.flat[0] = False
+    return mask
+
+
+# --- masks
+
+
+def check_masks(track: str) -> None:
+    for length_q, length_k in [(1, 1), (5, 5), (1, 5), (3, 7)]:
+        mask = as_numpy(MODULES[track].causal_mask(length_q, length_k))
+        rule = [[j <= i + length_k - length_q for j in range(length_k)] for i in range(length_q)]
+        assert mask.dtype == bool and np.array_equal(mask, rule)
+        assert np.array_equal(mask, as_numpy(MODULES[track].causal_mask(length_k))[-length_q:])
+    tokens = np.array([[3, 1, 4, 0, 0], [1, 9, 2, 6, 5]])
+    for pad_id in (0, 9):
+        mask = call(track, MODULES[track].padding_mask, tokens, pad_id=pad_id)
+        assert mask.dtype == bool and mask.shape == (2, 1, 1, 5)
+        assert np.array_equal(mask[:, 0, 0], tokens != pad_id)
+
+
+@numpy_and_pytorch
+def test_masks(track):
+    check_masks(track)
+
+
+@pytest.mark.keras
+def test_keras_masks():
+    check_masks("keras")
+
+
+# --- scaled dot-product attention
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    leading=st.lists(st.integers(1, 3), max_size=3),
+    sizes=st.tuples(*[st.integers(1, 6)] * 4),
+    seed=st.integers(0, 100),
+    masked=st.booleans(),
+)
+def test_formula_against_the_function_of_pytorch(leading, sizes, seed, masked):
+    rng = np.random.default_rng(seed)
+    length_q, length_k, head_dim, value_dim = sizes
+    shapes = ((length_q, head_dim), (length_k, head_dim), (length_k, value_dim))
+    q, k, v = (3 * rng.normal(size=(*leading, *shape)) for shape in shapes)
+    mask = rng.random((*leading, length_q, length_k)) < 0.6 if masked else None
+    theirs = F.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)), None if mask is None else torch.tensor(mask))
+    for track in ("numpy", "pytorch"):
+        output, weights = call(track, MODULES[track].scaled_dot_product_attention, q, k, v, mask=mask)
+        np.testing.assert_allclose(output, theirs.numpy(), atol=1e-12)
+        np.testing.assert_allclose(weights @ v, output, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.keras
+def test_keras_formula_against_numpy(seed):
+    q, k, v, mask = heads(np.random.default_rng(seed), np.float32)
+    for one in (None, mask, mask[0, 0]):
+        expected = numpy_attention.scaled_dot_product_attention(q, k, v, one)
+        result = call("keras", keras_attention.scaled_dot_product_attention, q, k, v, mask=one)
+        for ours, numpys in zip(result, expected):
+            np.testing.assert_allclose(ours, numpys, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("form", ["textbook", "fused"])
+def test_backward_of_the_formula_against_autograd(seed, form):
+    rng = np.random.default_rng(seed)
+    q, k, v, mask = heads(rng)
+    tensors = [torch.tensor(array, requires_grad=True) for array in (q, k, v)]
+    if form == "fused":
+        theirs = F.scaled_dot_product_attention(*tensors, torch.tensor(mask))
+    else:
+        theirs, _ = pytorch_attention.scaled_dot_product_attention(*tensors, torch.tensor(mask))
+    output, weights = numpy_attention.scaled_dot_product_attention(q, k, v, mask)
+    grad_output = rng.normal(size=output.shape)
+    theirs.backward(torch.tensor(grad_output))
+    gradients = numpy_attention.scaled_dot_product_attention_backward(grad_output, q, k, v, weights)
+    for gradient, tensor in zip(gradients, tensors):
+        np.testing.assert_allclose(gradient, tensor.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_gradient_of_the_formula(float64, rng):
+    import tensorflow as tf
+
+    q, k, v, mask = heads(rng)
+    tensors = [tf.constant(array) for array in (q, k, v)]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        output, _ = keras_attention.scaled_dot_product_attention(*tensors, mask)
+    grad_output = rng.normal(size=output.shape)
+    theirs = tape.gradient(output, tensors, tf.constant(grad_output))
+    _, weights = numpy_attention.scaled_dot_product_attention(q, k, v, mask)
+    gradients = numpy_attention.scaled_dot_product_attention_backward(grad_output, q, k, v, weights)
+    for gradient, other in zip(gradients, theirs):
+        np.testing.assert_allclose(gradient, other, atol=1e-12)
+
+
+def test_dropout_falls_on_the_weights_and_the_weights_are_returned_whole(rng):
+    q, k, v, mask = heads(rng)
+    dropout = Dropout(0.5, rng=3)
+    output, weights = numpy_attention.scaled_dot_product_attention(q, k, v, mask, dropout)
+    assert set(np.unique(dropout.scale)) == {0, 2}
+    np.testing.assert_allclose(weights.sum(axis=-1), np.broadcast_to(mask.any(axis=-1), (3, 4, 5)))
+    np.testing.assert_allclose(output, (weights * dropout.scale) @ v)
+
+    tensors = [torch.tensor(array, requires_grad=True) for array in (q, k, v)]
+    scale = torch.tensor(dropout.scale)
+    theirs, their_weights = pytorch_attention.scaled_dot_product_attention(
+        *tensors, torch.tensor(mask), lambda x: x * scale
+    )
+    np.testing.assert_allclose(their_weights.detach().numpy(), weights, atol=1e-12)
+    grad_output = rng.normal(size=output.shape)
+    theirs.backward(torch.tensor(grad_output))
+    gradients = numpy_attention.scaled_dot_product_attention_backward(grad_output, q, k, v, weights, dropout)
+    for gradient, tensor in zip(gradients, tensors):
+        np.testing.assert_allclose(gradient, tensor.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.keras
+def test_keras_dropout_falls_on_the_weights(rng):
+    q, k, v, mask = heads(rng, np.float32)
+    scale = 2 * (rng.random((3, 4, 5, 7)) < 0.5).astype(np.float32)
+    function = keras_attention.scaled_dot_product_attention
+    output, weights = call("keras", function, q, k, v, mask=mask, dropout=lambda x: x * TENSOR["keras"](scale))
+    np.testing.assert_allclose(weights.sum(axis=-1), np.broadcast_to(mask.any(axis=-1), (3, 4, 5)), atol=1e-5)
+    np.testing.assert_allclose(output, (weights * scale) @ v, atol=1e-5)
+
+
+def check_scale(track: str) -> None:
+    """Pitfall 13: the divisor is the root of head_dim, here 3, not of d_model."""
+    q, k = np.eye(9, dtype=np.float32)[:1], 6 * np.eye(9, dtype=np.float32)[:2]
+    _, weights = call(track, MODULES[track].scaled_dot_product_attention, q, k, k)
+    np.testing.assert_allclose(weights, [[1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))]], atol=1e-6)
+
+
+def check_large_scores(track: str) -> None:
+    """Pitfall 12: scores of +-1e4 neither overflow nor lose the second best."""
+    q, k = np.array([[100.0], [-100.0]], np.float32), np.array([[100.0], [99.99], [-100.0]], np.float32)
+    scores = np.float64(q) @ np.float64(k).T
+    assert abs(scores).max() == 1e4
+    expected = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    expected /= expected.sum(axis=-1, keepdims=True)
+    for mask in (None, np.ones((2, 3), bool)):
+        _, weights = call(track, MODULES[track].scaled_dot_product_attention, q, k, k, mask=mask)
+        np.testing.assert_allclose(weights, expected, atol=1e-3)
+
+
+def check_fully_masked_rows(track: str, dtype) -> None:
+    """Pitfall 4: a query that may see nothing gets zeros, with no warning, from the formula and from the layer, asked for weights or not."""
+    q, k, v, mask = heads(np.random.default_rng(1), dtype)
+    with np.errstate(all="raise", under="ignore"):
+        output, weights = call(track, MODULES[track].scaled_dot_product_attention, q, k, v, mask=mask)
+    assert output.dtype == weights.dtype == dtype and np.isfinite(output).all()
+    assert not output[0, :, 2].any() and not weights[0, :, 2].any() and output[0, :, 1].all()
+    attention = layer(track)
+    given = list(inputs(np.random.default_rng(1), dtype=dtype).values())
+    if track == "pytorch":
+        attention = attention.to(TENSOR["pytorch"](given[0]).dtype)
+    for one in (mask, np.zeros((5, 7), bool)):
+        plain = call(track, attention, *given, mask=one)
+        asked, weights = call(track, attention, *given, mask=one, return_weights=True)
+        np.testing.assert_allclose(plain, asked, atol=1e-5)
+        np.testing.assert_allclose(plain[0, 2], get_weights(attention)["output.bias"], atol=1e-6)
+        assert not weights[0, :, 2].any()
+
+
+@numpy_and_pytorch
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fully_masked_rows_are_zero(track, dtype):
+    check_fully_masked_rows(track, dtype)
+
+
+@pytest.mark.keras
+def test_keras_fully_masked_rows_are_zero():
+    check_fully_masked_rows("keras", np.float32)
+
+
+@numpy_and_pytorch
+def test_scale_and_large_scores(track):
+    check_scale(track)
+    check_large_scores(track)
+
+
+@pytest.mark.keras
+def test_keras_scale_and_large_scores():
+    check_scale("keras")
+    check_large_scores("keras")
+
+
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_fully_masked_rows_send_back_nothing_and_no_nan(rng, return_weights):
+    x, memory = inputs(rng)["query"], inputs(rng)["key"]
+    mask = np.ones((3, 1, 5, 7), dtype=bool)
+    mask[0, 0, 2] = False
+    grad_output = rng.normal(size=x.shape)
+    ours, theirs = layer("numpy"), layer("pytorch")
+    ours(x, memory, memory, mask)
+    grad_query, *_ = ours.backward(grad_output)
+    tensor = torch.tensor(x, requires_grad=True)
+    result = theirs(tensor, torch.tensor(memory), torch.tensor(memory), torch.tensor(mask), return_weights)
+    (result[0] if return_weights else result).backward(torch.tensor(grad_output))
+    assert not grad_query[0, 2].any() and not tensor.grad[0, 2].any()
+    np.testing.assert_allclose(grad_query, tensor.grad.numpy(), atol=1e-12)
+    assert all(torch.isfinite(parameter.grad).all() for parameter in theirs.parameters())
+
+
+# --- the layer
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("shape", [None, *MASK_SHAPES])
+@pytest.mark.keras
+def test_keras_numpy_and_pytorch_are_one_function(float64, rng, shape):
+    twins = {track: module.MultiHeadAttention(16, 4) for track, module in MODULES.items()}
+    mask = None if shape is None else random_mask(rng, shape)
+    parity.compare_modules(**twins, inputs=inputs(rng), mask=mask)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.keras
+def test_keras_heads_whose_scale_is_rounded(float64, seed):
+    """Keras takes 1 / sqrt(head_dim) through float32, so that a head_dim of 6 agrees within 4e-8 only."""
+    rng = np.random.default_rng(seed)
+    twins = {track: module.MultiHeadAttention(12, 2) for track, module in MODULES.items()}
+    parity.compare_modules(**twins, inputs=inputs(rng, 12), mask=random_mask(rng, (3, 1, 5, 7)), tolerance=2e-7)
+
+
+@pytest.mark.parametrize("shape", [None, *MASK_SHAPES])
+@pytest.mark.keras
+def test_keras_layer_against_numpy_in_float32(rng, shape):
+    given = inputs(rng, dtype=np.float32).values()
+    mask = None if shape is None else random_mask(rng, shape)
+    output, weights = call("keras", layer("keras"), *given, mask=mask, return_weights=True)
+    expected = layer("numpy").astype(np.float32)(*given, mask, return_weights=True)
+    np.testing.assert_allclose(output, expected[0], atol=1e-5)
+    np.testing.assert_allclose(weights, expected[1], atol=1e-5)
+    np.testing.assert_allclose(call("keras", layer("keras"), *given, mask=mask), output, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_backward_three_ways(seed):
+    rng = np.random.default_rng(seed)
+    given = {name: rng.normal(size=(2, length, 6)) for name, length in {"query": 2, "key": 3, "value": 3}.items()}
+    attention = numpy_attention.MultiHeadAttention(6, 2, rng=seed)
+    closed = {"output.bias": lambda grad: grad.sum(axis=(0, 1))}
+    mask = random_mask(rng, (2, 1, 2, 3))
+    parity.check_backward(attention, pytorch_attention.MultiHeadAttention(6, 2), given, closed, seed=seed, mask=mask)
+
+
+def test_backward_with_dropout(rng):
+    attention, given = numpy_attention.MultiHeadAttention(6, 2, dropout=0.5, rng=1), rng.normal(size=(2, 4, 6))
+    grad_output = rng.normal(size=given.shape)
+
+    def objective() -> float:
+        attention.dropout.rng = np.random.default_rng(5)  # the same zeros at each call
+        return float((attention(given, given, given) * grad_output).sum())
+
+    objective()
+    gradient = sum(attention.backward(grad_output))  # one array, used three times
+    np.testing.assert_allclose(gradient, parity.numerical_gradient(objective, given), atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [None, *MASK_SHAPES])
+def test_pytorch_textbook_and_fused_are_one_function(rng, shape):
+    attention = layer("pytorch")
+    mask = None if shape is None else torch.tensor(random_mask(rng, shape))
+    grad_output = torch.randn(3, 5, 16, dtype=torch.float64)
+    arrays, results = inputs(rng), {}
+    for name in ("fused", "textbook"):
+        tensors = {key: torch.tensor(x, requires_grad=True) for key, x in arrays.items()}
+        output = attention(*tensors.values(), mask, name == "textbook")
+        output = output[0] if name == "textbook" else output
+        attention.zero_grad()
+        output.backward(grad_output)
+        gradients = {key: x.grad for key, x in tensors.items()}
+        gradients |= {key: parameter.grad.clone() for key, parameter in attention.named_parameters()}
+        results[name] = {"output": output} | gradients
+    parity.compare(results, tolerance=1e-12)
+
+
+def check_properties(track: str) -> None:
+    rng = np.random.default_rng(2)
+    module, attention = MODULES[track], layer(track)
+    dtype = np.float32 if track == "keras" else np.float64
+    x = rng.normal(size=(3, 6, 16)).astype(dtype)
+    # Shuffled positions give shuffled outputs.
+    order = rng.permutation(6)
+    shuffled = x[:, order]
+    plain = call(track, attention, x, x, x)
+    np.testing.assert_allclose(call(track, attention, shuffled, shuffled, shuffled), plain[:, order], atol=1e-5)
+    # Pitfall 2: a changed token changes the outputs that may see it, and no other.
+    changed = x.copy()
+    changed[:, 3] += 1
+    causal = as_numpy(module.causal_mask(6))
+    before, after = (call(track, attention, y, y, y, mask=causal) for y in (x, changed))
+    np.testing.assert_allclose(before[:, :3], after[:, :3], atol=1e-6)
+    assert (np.abs(before - after)[:, 3:].max(axis=-1) > 1e-3).all()
+    tokens = np.array([[1, 2, 3, 0, 5, 6]] * 3)
+    padding = call(track, module.padding_mask, tokens)
+    before, after = (call(track, attention, x, y, y, mask=padding) for y in (x, changed))
+    np.testing.assert_allclose(before, after, atol=1e-6)
+    # Pitfall 14: each head sees its own features only, at one position at a time.
+    _, weights = call(track, attention, x, x, x, return_weights=True)
+    changed_head = get_weights(attention)
+    changed_head["query.kernel"][:, 4:8] += 1
+    other = layer(track)
+    set_weights(other, changed_head)
+    _, other_weights = call(track, other, x, x, x, return_weights=True)
+    far = np.abs(weights - other_weights).max(axis=(0, 2, 3))
+    assert far[1] > 1e-3 and far[[0, 2, 3]].max() < 1e-6
+    # Pitfall 36: what is given is not written to.
+    for function in (
+        attention,
+        lambda *given: attention(*given, return_weights=True),
+        module.scaled_dot_product_attention,
+    ):
+        given = [TENSOR[track](array.copy()) for array in (x, x, x, causal)]
+        function(*given)
+        for tensor, array in zip(given, (x, x, x, causal)):
+            assert np.array_equal(as_numpy(tensor), array)
+    # Weights are not negative and sum to one, and an output lies within the values.
+    _, weights = call(track, attention, x, x, x, mask=causal, return_weights=True)
+    assert weights.shape == (3, 4, 6, 6) and (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    output, _ = call(track, module.scaled_dot_product_attention, x, x, x)
+    assert (output <= x.max(axis=1, keepdims=True) + 1e-5).all()
+    assert (output >= x.min(axis=1, keepdims=True) - 1e-5).all()
+
+
+@numpy_and_pytorch
+def test_properties(track):
+    check_properties(track)
+
+
+@pytest.mark.keras
+def test_keras_properties():
+    check_properties("keras")
+
+
+@numpy_and_pytorch
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_dropout_in_training_only(track, return_weights, rng):
+    """Pitfall 19: the fused function would drop in evaluation too."""
+    attention, x = layer(track, dropout=0.5), rng.normal(size=(3, 6, 16)).astype(np.float32)
+
+    def twice() -> list[np.ndarray]:
+        results = [call(track, attention, x, x, x, return_weights=return_weights) for _ in range(2)]
+        return [result[0] if return_weights else result for result in results]
+
+    assert not np.allclose(*twice())
+    attention.eval()
+    assert np.array_equal(*twice())
+    np.testing.assert_allclose(twice()[0], call("numpy", layer("numpy"), x, x, x), atol=1e-4)
+    # What is dropped is made up for by what is kept: the mean over many draws is the output without dropout.
+    attention.train()
+    many = np.repeat(x[:1], 4000, axis=0)
+    result = call(track, attention, many, many, many, return_weights=return_weights)
+    mean = (result[0] if return_weights else result).mean(axis=0)
+    np.testing.assert_allclose(mean, call("numpy", layer("numpy"), x, x, x)[0], atol=0.05)
+
+
+@pytest.mark.keras
+def test_keras_dropout_in_training_only(rng):
+    attention, x = layer("keras", dropout=0.5), rng.normal(size=(3, 6, 16)).astype(np.float32)
+    assert np.array_equal(call("keras", attention, x, x, x), call("keras", attention, x, x, x))
+    assert not np.allclose(*(call("keras", attention, x, x, x, training=True) for _ in range(2)))
+    np.testing.assert_allclose(call("keras", attention, x, x, x), layer("numpy")(x, x, x), atol=1e-4)
+
+
+# --- against the libraries
+
+
+def torch_layer(weights: dict[str, np.ndarray], num_heads: int) -> nn.MultiheadAttention:
+    """Pitfall 15: query, key and value on top of one another, each (out, in)."""
+    theirs = nn.MultiheadAttention(len(weights["output.bias"]), num_heads, batch_first=True).double()
+    names = ("query", "key", "value")
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.tensor(np.concatenate([weights[f"{name}.kernel"].T for name in names])))
+        theirs.in_proj_bias.copy_(torch.tensor(np.concatenate([weights[f"{name}.bias"] for name in names])))
+        theirs.out_proj.weight.copy_(torch.tensor(weights["output.kernel"].T))
+        theirs.out_proj.bias.copy_(torch.tensor(weights["output.bias"]))
+    return theirs
+
+
+@numpy_and_pytorch
+@pytest.mark.parametrize(("d_model", "num_heads"), [(12, 3), (10, 1), (8, 8)])
+def test_against_the_layer_of_pytorch(track, d_model, num_heads, rng):
+    ours = layer(track, d_model, num_heads)
+    theirs = torch_layer(get_weights(ours), num_heads)
+    given = inputs(rng, d_model)
+    keep = random_mask(rng, (5, 7))
+    keep[:, 0] = True
+    padding = np.arange(7) < np.array([7, 4, 2])[:, None]
+    expected, weights = theirs(
+        *map(torch.tensor, given.values()), attn_mask=torch.tensor(~keep), key_padding_mask=torch.tensor(~padding)
+    )  # True hides there
+    mask = keep & padding[:, None, None]
+    output, our_weights = call(track, ours, *given.values(), mask=mask, return_weights=True)
+    np.testing.assert_allclose(output, expected.detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(our_weights.mean(axis=1), weights.detach().numpy(), atol=1e-12)
+    np.testing.assert_allclose(call(track, ours, *given.values(), mask=mask), output, atol=1e-12)
+
+
+def test_gradients_against_the_layer_of_pytorch(rng):
+    ours = layer("numpy", 12, 3)
+    theirs = torch_layer(get_weights(ours), 3)
+    given = inputs(rng, 12)
+    tensors = [torch.tensor(x, requires_grad=True) for x in given.values()]
+    output, _ = theirs(*tensors)
+    grad_output = rng.normal(size=output.shape)
+    output.backward(torch.tensor(grad_output))
+    ours(*given.values())
+    for gradient, tensor in zip(ours.backward(grad_output), tensors):
+        np.testing.assert_allclose(gradient, tensor.grad.numpy(), atol=1e-12)
+    packed = np.concatenate([ours.gradients()[f"{name}.kernel"].T for name in ("query", "key", "value")])
+    np.testing.assert_allclose(packed, theirs.in_proj_weight.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(ours.gradients()["output.kernel"].T, theirs.out_proj.weight.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("direction", ["ours to theirs", "theirs to ours"])
+@pytest.mark.keras
+def test_keras_library_layer(float64, direction, rng):
+    library, ours = keras.layers.MultiHeadAttention(4, key_dim=4), numpy_attention.MultiHeadAttention(16, 4, rng=0)
+    library.build((None, None, 16), (None, None, 16))
+    if direction == "ours to theirs":
+        set_weights(library, get_weights(ours))
+    else:
+        set_weights(ours, get_weights(library))
+    given = inputs(rng)
+    mask = random_mask(rng, (3, 5, 7))  # Keras reads three axes as (batch, length_q, length_k)
+    expected, weights = library(
+        given["query"], given["value"], given["key"], attention_mask=mask, return_attention_scores=True
+    )
+    output, our_weights = ours(*given.values(), mask[:, None], return_weights=True)
+    np.testing.assert_allclose(output, expected, atol=1e-12)
+    np.testing.assert_allclose(our_weights, weights, atol=1e-12)
+
+
+@pytest.mark.keras
+def test_keras_parameter_counts():
+    """Pitfall 1: key_dim is the width of one head."""
+    counts = {track: sum(w.size for w in get_weights(layer(track, 256, 8)).values()) for track in MODULES}
+    assert set(counts.values()) == {263168}
+    assert sum(parameter.numel() for parameter in nn.MultiheadAttention(256, 8).parameters()) == 263168
+    wide = keras.layers.MultiHeadAttention(8, key_dim=256)
+    wide.build((None, None, 256), (None, None, 256))
+    assert wide.count_params() == 2103552
+
+
+def test_causal_alignment_for_a_cached_query(rng):
+    """Pitfall 7: the last query of many sees what a lone query over all keys sees; is_causal=True would show it the first key only."""
+    q, k, v = (torch.tensor(rng.normal(size=(2, 3, 5, 4))) for _ in range(3))
+    full, _ = pytorch_attention.scaled_dot_product_attention(q, k, v, pytorch_attention.causal_mask(5))
+    for length in (1, 2):
+        mask = pytorch_attention.causal_mask(length, 5)
+        last, _ = pytorch_attention.scaled_dot_product_attention(q[:, :, -length:], k, v, mask)
+        torch.testing.assert_close(last, full[:, :, -length:])
+    top_left = F.scaled_dot_product_attention(q[:, :, -1:], k, v, is_causal=True)
+    torch.testing.assert_close(top_left, v[:, :, :1])
+
+
+# --- Keras' own business
+
+
+def functional_model(length: int | None = 7) -> keras.Model:
+    x, tokens = keras.Input((length, 16)), keras.Input((length,), dtype="int32")
+    attention = keras_attention.MultiHeadAttention(16, 4)
+    y, weights = attention(x, x, x, mask=keras_attention.padding_mask(tokens), return_weights=True)
+    return keras.Model([x, tokens], [keras_attention.MultiHeadAttention(16, 2)(y, x, x), weights])
+
+
+@pytest.mark.keras
+def test_keras_model_is_saved_and_loaded(tmp_path, rng):
+    model = functional_model()
+    given = [rng.normal(size=(2, 7, 16)).astype(np.float32), rng.integers(0, 3, size=(2, 7)).astype(np.int32)]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for ours, theirs in zip(model.predict(given, verbose=0), loaded.predict(given, verbose=0)):
+        assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.keras
+def test_keras_symbolic_shapes():
+    for length in (7, None):
+        output, weights = functional_model(length).output_shape
+        assert tuple(output) == (None, length, 16) and tuple(weights) == (None, 4, length, length)
+
+
+@pytest.mark.keras
+def test_keras_config_round_trip():
+    attention = keras_attention.MultiHeadAttention(16, 4, dropout=0.25, name="heads", dtype="float16")
+    again = keras_attention.MultiHeadAttention.from_config(attention.get_config())
+    assert again.get_config() == attention.get_config()
+    assert (again.d_model, again.num_heads, again.dropout, again.name) == (16, 4, 0.25, "heads")
+    again.build((None, None, 16))
+    assert again.built and {array.dtype for array in get_weights(again).values()} == {np.dtype("float16")}
+
+
+@pytest.mark.keras
+def test_keras_carries_no_mask_on_and_accepts_none(rng):
+    attention, x = layer("keras"), TENSOR["keras"](rng.normal(size=(3, 6, 16)).astype(np.float32))
+    mask = keras_attention.padding_mask(TENSOR["keras"](np.ones((3, 6), np.int32)))
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "error", UserWarning
+        )  # a layer that does not support masking would warn of the one it destroys
+        output = attention(x, x, x, mask=mask)
+    assert getattr(output, "_keras_mask", None) is None
+    embedded = keras.layers.Embedding(5, 16, mask_zero=True)(np.array([[1, 2, 0]]))
+    with pytest.raises(ValueError, match="an input carries an implicit Keras mask"):
+        attention(TENSOR["keras"](as_numpy(embedded)), embedded, embedded)
+
+
+# --- bad input
+
+
+def bad_input() -> dict[str, tuple]:
+    """What is called, with which arrays and arguments, and the error that has to name it; JAX makes 32 bits of 64."""
+    x, f = np.ones((2, 5, 16)), np.ones((2, 4, 5, 8))
+    tokens, yes = np.ones((2, 5), np.int64), np.ones((5, 5), bool)
+    causal, padding, formula = "causal_mask", "padding_mask", "scaled_dot_product_attention"
+    return {
+        "no queries": (causal, (), {"length_q": 0}, ValueError, "length_q=0 must be from 1 to"),
+        "a length that is no whole number": (causal, (), {"length_q": 2.5}, TypeError, "length_q is 2.5; expected int"),
+        "a length as text": (causal, (), {"length_q": 2, "length_k": "5"}, TypeError, "length_k is '5'"),
+        "fewer keys than queries": (
+            causal,
+            (),
+            {"length_q": 5, "length_k": 3},
+            ValueError,
+            "length_q=5 must be from 1 to length_k=3",
+        ),
+        "tokens as numbers with a point": (
+            padding,
+            (x[0],),
+            {},
+            TypeError,
+            "tokens has .*float(64|32).*; expected Integer",
+        ),
+        "one sequence without its batch": (padding, (tokens[0],), {}, TypeError, r"tokens has shape \(5,\)"),
+        "too many axes": (padding, (tokens[None],), {}, TypeError, r"tokens has shape \(1, 2, 5\)"),
+        "a letter as pad_id": (padding, (tokens,), {"pad_id": "-"}, TypeError, "pad_id is '-'; expected int"),
+        "whole numbers to attend with": (formula, (tokens, tokens, tokens), {}, TypeError, "query has .*int(64|32)"),
+        "too few axes": (formula, (f[0, 0, 0], f, f), {}, TypeError, r"query has shape \(8,\)"),
+        "other features in the keys": (formula, (f, f[..., :4], f), {}, TypeError, r"key has shape \(2, 4, 5, 4\)"),
+        "other heads in the keys": (formula, (f, f[:, :1], f), {}, TypeError, r"key has shape \(2, 1, 5, 8\)"),
+        "fewer values than keys": (formula, (f, f, f[:, :, :3]), {}, TypeError, r"value has shape \(2, 4, 3, 8\)"),
+        "a mask of 0 and 1": (
+            formula,
+            (f, f, f),
+            {"mask": yes.astype(float)},
+            TypeError,
+            "mask has .*float(64|32).*; expected Bool",
+        ),
+        "a mask of whole numbers": (formula, (f, f, f), {"mask": yes.astype(int)}, TypeError, "mask has .*int(64|32)"),
+        "a mask that does not broadcast": (
+            formula,
+            (f, f, f),
+            {"mask": yes[:, :3]},
+            TypeError,
+            r"mask has shape \(5, 3\)",
+        ),
+        "a mask with too many axes": (formula, (f, f, f), {"mask": yes[None, None, None]}, TypeError, "mask has shape"),
+        "a mask that is no array": (formula, (f, f, f), {"mask": True}, TypeError, "mask is True"),
+        "a rate as dropout": (formula, (f, f, f), {"dropout": 0.1}, TypeError, "dropout is 0.1"),
+        "heads that do not divide": ("layer", (64, 3), {}, ValueError, "num_heads=3 must divide d_model=64"),
+        "no heads": ("layer", (64, 0), {}, ValueError, "num_heads=0 must"),
+        "half a head": ("layer", (64, 0.5), {}, TypeError, "num_heads is 0.5; expected int"),
+        "no features": ("layer", (0, 1), {}, ValueError, "d_model=0"),
+        "a width as text": ("layer", ("64", 1), {}, TypeError, "d_model is '64'"),
+        "dropping more than everything": ("layer", (64, 4, 1.5), {}, ValueError, "1.5"),
+        "dropping less than nothing": ("layer", (64, 4, -0.1), {}, ValueError, "-0.1"),
+        "a rate as text": ("layer", (64, 4, "0.1"), {}, TypeError, "dropout is '0.1'; expected float"),
+        "inputs of another width": ("call", (x[..., :8],) * 3, {}, TypeError, r"query has shape \(2, 5, 8\).* 16'\]"),
+        "values of another width": ("call", (x, x, x[..., :8]), {}, TypeError, r"value has shape \(2, 5, 8\).* 16'\]"),
+        "inputs without a batch": ("call", (x[0],) * 3, {}, TypeError, r"query has shape \(5, 16\)"),
+        "another batch of keys": ("call", (x, x[:1], x[:1]), {}, TypeError, r"key has shape \(1, 5, 16\)"),
+        "fewer values": ("call", (x, x, x[:, :3]), {}, TypeError, r"value has shape \(2, 3, 16\)"),
+        "token ids": ("call", (tokens,) * 3, {}, TypeError, "query has .*int(64|32)"),
+        "a float mask": ("call", (x,) * 3, {"mask": yes.astype(float)}, TypeError, "mask has .*float(64|32)"),
+        "a mask of one axis": ("call", (x,) * 3, {"mask": yes[0]}, TypeError, r"mask has shape \(5,\)"),
+        "a mask without its batch": ("call", (x,) * 3, {"mask": yes[None]}, TypeError, r"mask has shape \(1, 5, 5\)"),
+        "a mask of other lengths": ("call", (x,) * 3, {"mask": yes[:4]}, TypeError, r"mask has shape \(4, 5\)"),
+        "a mask for other heads": (
+            "call",
+            (x,) * 3,
+            {"mask": np.ones((2, 3, 5, 5), bool)},
+            TypeError,
+            "mask has shape",
+        ),
+    }
+
+
+def check_bad_input(track: str, name: str) -> None:
+    what, arrays, arguments, error, message = bad_input()[name]
+    with pytest.raises(error, match=message):
+        if what == "layer":
+            MODULES[track].MultiHeadAttention(*arrays)
+        elif what == "call":
+            # In float64 as the arrays are: a layer of Keras would convert them first.
+            attention = keras_attention.MultiHeadAttention(16, 4, dtype="float64") if track == "keras" else layer(track)
+            call(track, attention, *arrays, **arguments)
+        else:
+            call(track, getattr(MODULES[track], what), *arrays, **arguments)
+
+
+@numpy_and_pytorch
+@pytest.mark.parametrize("name", bad_input())
+def test_bad_input(track, name):
+    check_bad_input(track, name)
+
+
+@pytest.mark.parametrize("name", bad_input())
+@pytest.mark.keras
+def test_keras_bad_input(name):
+    check_bad_input("keras", name)
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_numpy_and_pytorch_refuse_lists(track):
+    with pytest.raises(TypeError, match="tokens is a list"):
+        MODULES[track].padding_mask([[1, 0]])
+    with pytest.raises(TypeError, match="query is a list"):
+        MODULES[track].scaled_dot_product_attention([[1.0]], [[1.0]], [[1.0]])
+
+
+def test_numpy_backward_refuses_what_does_not_fit(rng):
+    x = rng.normal(size=(2, 5, 16))
+    attention = numpy_attention.MultiHeadAttention(16, 4, rng=0)
+    with pytest.raises(AttributeError):
+        attention.backward(x)
+    attention(x, x, x)
+    with pytest.raises(TypeError, match="grad_output has shape"):
+        attention.backward(x[..., :8])
+    q, k, v, mask = heads(rng)
+    output, weights = numpy_attention.scaled_dot_product_attention(q, k, v, mask)
+    with pytest.raises(TypeError, match=r"value has shape \(3, 4, 7, 6\).* beside grad_output \(3, 4, 5, 3\)"):
+        numpy_attention.scaled_dot_product_attention_backward(output[..., :3], q, k, v, weights)
+
+
+def test_a_refused_call_leaves_the_layer_as_it_was(rng):
+    for track in ("numpy", "pytorch"):
+        attention = layer(track)
+        before = copy.deepcopy(get_weights(attention))
+        with pytest.raises(TypeError):
+            call(track, attention, *inputs(rng).values(), mask=np.ones((5, 7)))
+        parity.compare({"before": before, "after": get_weights(attention)}, tolerance=0)
+
+
+def test_the_steps_of_the_three_tracks_are_the_same_and_cells_are_merged():
+    from shared import side_by_side
+
+    heights = {}
+    for name, count in {"scaled_dot_product_attention": 4, "MultiHeadAttention": 7}.items():
+        found = {track: side_by_side.read_steps(track, "attention", name) for track in MODULES}
+        words = {track: [word for group, _ in steps for word in group] for track, steps in found.items()}
+        assert words["numpy"] == words["pytorch"] == words["keras"] and len(words["numpy"]) == count
+        heights[name] = {track: [len(group) for group, _ in steps] for track, steps in found.items()}
+        page = side_by_side.steps("attention", name).data
+        assert page.count("<tr") == count + 1 and "<style" not in page and "check_" not in page and '"""' not in page
+    assert heights["MultiHeadAttention"] == {"numpy": [1] * 7, "pytorch": [1, 1, 4, 1], "keras": [7]}

@@ -1,0 +1,682 @@
+"""Chapter 08: the encoder, held against PyTorch's own, against finite differences, and against its twins."""
+
+import copy
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+from torch import nn
+
+import shared.keras.encoder as keras_track
+import shared.numpy.encoder as numpy_track
+import shared.pytorch.encoder as pytorch_track
+from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.keras.attention import padding_mask as keras_padding_mask
+from shared.keras.embeddings import TokenAndPositionEmbedding
+
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
+BLOCK = {"d_model": 8, "num_heads": 2, "d_ff": 12}  # head_dim 4
+LENGTHS = np.array([6, 4, 1, 3])  # of 6 positions
+
+
+def random_padding() -> np.ndarray:
+    """(batch, 1, 1, length) for the lengths above."""
+    return (np.arange(6) < LENGTHS[:, None])[:, None, None, :]
+
+
+def scrambled(module):
+    """The module with every weight random, gamma and beta included, so that no mistake hides behind ones and zeros."""
+    rng = np.random.default_rng(7)
+    weights = {name: rng.normal(scale=0.4, size=value.shape) for name, value in get_weights(module).items()}
+    set_weights(module, {name: value + name.endswith("gamma") for name, value in weights.items()})
+    return module
+
+
+def tensor(track: str, array):
+    return torch.tensor(array) if track == "pytorch" else array
+
+
+# NumPy: the hand-written backward
+
+
+@ORDERS
+@pytest.mark.parametrize("seed", range(3))
+def test_numpy_backward_three_ways(norm_first, seed):
+    rng = np.random.default_rng(seed)
+    sizes = {"d_model": 4, "num_heads": 2, "d_ff": 5, "norm_first": norm_first, "num_layers": 2}
+    last_beta = "norm.beta" if norm_first else "blocks.1.feed_forward_residual.norm.beta"
+    parity.check_backward(
+        scrambled(numpy_track.Encoder(**sizes, activation="gelu_tanh")),
+        pytorch_track.Encoder(**sizes, activation="gelu_tanh"),
+        {"x": rng.normal(size=(2, 3, 4))},
+        closed_forms={last_beta: lambda grad_output: grad_output.sum(axis=(0, 1))},
+        mask=rng.random((2, 2, 3, 3)) < 0.6,
+    )
+
+
+@ORDERS
+def test_numpy_self_attention_sums_three_gradients(norm_first, rng):
+    """The three are visible one by one when attention is cross-attention over three copies."""
+    block = scrambled(numpy_track.EncoderBlock(**BLOCK, norm_first=norm_first))
+    x, grad_output = rng.normal(size=(2, 3, 5, 8))[:2]
+    block(x)
+    full = block.backward(grad_output)
+    parts = []
+    for i in range(3):
+        grad = block.feed_forward_residual.backward(grad_output, block.feed_forward.backward)
+        parts.append(block.attention_residual.backward(grad, lambda g, i=i: block.attention.backward(g)[i]))
+    straight = block.attention_residual.backward(
+        block.feed_forward_residual.backward(grad_output, block.feed_forward.backward), np.zeros_like
+    )
+    assert np.allclose(full, sum(parts) - 2 * straight, rtol=0, atol=1e-12)
+    assert all(np.abs(full - part).max() > 1e-2 for part in parts)
+
+
+def test_numpy_gradients_add_up_and_keep_the_dtype(rng):
+    encoder = numpy_track.Encoder(**BLOCK, num_layers=2, norm_first=True, rng=0).astype(np.float32)
+    x, grad_output = rng.normal(size=(2, 2, 5, 8)).astype(np.float32)
+    assert encoder(x, random_padding()[:2, ..., :5]).dtype == np.float32
+    assert encoder.backward(grad_output).dtype == np.float32
+    once = {name: gradient.copy() for name, gradient in encoder.gradients().items()}
+    encoder.backward(grad_output)
+    for name, gradient in encoder.gradients().items():
+        assert gradient.dtype == np.float32
+        assert np.allclose(gradient, 2 * once[name], rtol=1e-5, atol=1e-6)
+
+
+def test_numpy_straight_line(rng):
+    block = numpy_track.EncoderBlock(**BLOCK, norm_first=True, rng=0)
+    for layer in (block.attention.output, block.feed_forward.contract):
+        layer.kernel.value[:] = 0
+    x, grad_output = rng.normal(size=(2, 2, 5, 8))
+    assert np.array_equal(block(x), x)
+    assert np.array_equal(block.backward(grad_output), grad_output)
+
+
+def test_numpy_gradient_size_by_depth():
+    """Xiong et al. 2020, theorem 1: next to the output, level in post-norm and 1 / root of the depth in pre-norm."""
+    x, grad_output = np.random.default_rng(0).normal(size=(2, 4, 16, 32))
+    sizes = {}
+    for norm_first in (False, True):
+        for depth in (1, 16):
+            encoder = numpy_track.Encoder(32, 4, 128, norm_first=norm_first, num_layers=depth, rng=0)
+            encoder(x)
+            encoder.backward(grad_output)
+            sizes[norm_first, depth] = np.linalg.norm(encoder.blocks[-1].feed_forward.contract.kernel.grad)
+    assert 0.5 < sizes[False, 16] / sizes[False, 1] < 2
+    assert sizes[True, 16] / sizes[True, 1] < 0.4
+
+
+def test_numpy_one_seed_one_encoder(rng):
+    x = rng.normal(size=(2, 5, 8))
+    first, second, third = (numpy_track.Encoder(**BLOCK, dropout=0.3, num_layers=2, rng=seed) for seed in (0, 0, 1))
+    assert np.array_equal(first(x), second(x))  # weights and zeros
+    assert not np.allclose(first.eval()(x), third.eval()(x))
+
+
+# PyTorch: against torch.nn
+
+
+def copy_into(layer: nn.TransformerEncoderLayer, block) -> nn.TransformerEncoderLayer:
+    attention, state = block.attention, {}
+    for part in ("weight", "bias"):
+        stacked = [getattr(each, part) for each in (attention.query, attention.key, attention.value)]
+        state[f"self_attn.in_proj_{part}"] = torch.cat(stacked)
+    for name, ours in {
+        "self_attn.out_proj": attention.output,
+        "linear1": block.feed_forward.expand,
+        "linear2": block.feed_forward.contract,
+        "norm1": block.attention_residual.norm,
+        "norm2": block.feed_forward_residual.norm,
+    }.items():
+        state |= {f"{name}.{part}": value for part, value in ours.state_dict().items()}
+    layer.load_state_dict(state)
+    return layer
+
+
+def copy_from(block, layer: nn.TransformerEncoderLayer) -> None:
+    """The other direction: our block takes the weights of PyTorch's."""
+    attention = layer.self_attn
+    for part in ("weight", "bias"):
+        packed = getattr(attention, f"in_proj_{part}").detach().chunk(3)
+        for each, value in zip((block.attention.query, block.attention.key, block.attention.value), packed):
+            getattr(each, part).data.copy_(value)
+    for ours, theirs in (
+        (block.attention.output, attention.out_proj),
+        (block.feed_forward.expand, layer.linear1),
+        (block.feed_forward.contract, layer.linear2),
+        (block.attention_residual.norm, layer.norm1),
+        (block.feed_forward_residual.norm, layer.norm2),
+    ):
+        ours.load_state_dict(theirs.state_dict())
+
+
+def torch_layer(norm_first: bool, activation: str = "relu", dropout: float = 0.0) -> nn.TransformerEncoderLayer:
+    return nn.TransformerEncoderLayer(
+        8, 2, 12, dropout=dropout, activation=activation, batch_first=True, norm_first=norm_first
+    ).double()
+
+
+@ORDERS
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("mode", [True, False], ids=["train", "eval"])
+def test_pytorch_block_is_torch_nn_transformer_encoder_layer(norm_first, activation, mode):
+    block = scrambled(pytorch_track.EncoderBlock(**BLOCK, norm_first=norm_first, activation=activation).double())
+    layer = copy_into(torch_layer(norm_first, activation), block)
+    mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64)
+    real = mask[:, 0, 0]
+    for grad_mode in (True, False):  # without gradients, evaluation takes another path there
+        with torch.set_grad_enabled(grad_mode):
+            ours = block.train(mode)(x, mask)[real]
+            theirs = layer.train(mode)(x, src_key_padding_mask=~real)[real]
+        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+@ORDERS
+def test_pytorch_block_takes_the_weights_of_torch_nn(norm_first):
+    layer = torch_layer(norm_first)
+    block = pytorch_track.EncoderBlock(**BLOCK, norm_first=norm_first).double()
+    copy_from(block, layer)
+    x = torch.randn(4, 6, 8, dtype=torch.float64)
+    assert torch.allclose(block(x), layer(x), rtol=0, atol=1e-12)
+
+
+@ORDERS
+def test_pytorch_encoder_is_torch_nn_transformer_encoder(norm_first):
+    encoder = scrambled(pytorch_track.Encoder(**BLOCK, norm_first=norm_first, num_layers=3).double())
+    last = nn.LayerNorm(8).double() if norm_first else None
+    stack = nn.TransformerEncoder(torch_layer(norm_first), 3, norm=last, enable_nested_tensor=False)
+    for layer, block in zip(stack.layers, encoder.blocks):
+        copy_into(layer, block)
+    if norm_first:
+        last.load_state_dict(encoder.norm.state_dict())
+        stack.norm = last
+    mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64, requires_grad=True)
+    real = mask[:, 0, 0]
+    grad_output = torch.randn_like(x)[real]
+    ours, theirs = encoder(x, mask)[real], stack(x, src_key_padding_mask=~real)[real]
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+    for gradients in zip(
+        torch.autograd.grad(ours, (x, encoder.blocks[0].feed_forward.expand.weight), grad_output),
+        torch.autograd.grad(theirs, (x, stack.layers[0].linear1.weight), grad_output),
+    ):
+        assert torch.allclose(*gradients, rtol=0, atol=1e-11)
+
+
+@ORDERS
+def test_pytorch_attention_mask_of_torch_nn_is_turned_round(norm_first):
+    block = scrambled(pytorch_track.EncoderBlock(**BLOCK, norm_first=norm_first).double())
+    layer = copy_into(torch_layer(norm_first), block)
+    x = torch.randn(4, 6, 8, dtype=torch.float64)
+    mask = torch.rand(6, 6) < 0.5
+    mask.fill_diagonal_(True)
+    assert torch.allclose(block(x, mask), layer(x, src_mask=~mask), rtol=0, atol=1e-12)
+    assert not torch.allclose(block(x, mask), layer(x, src_mask=mask | torch.eye(6, dtype=torch.bool)), atol=1e-2)
+
+
+def test_pytorch_fast_path_of_torch_nn_zeroes_padding_and_ours_does_not():
+    """Why only real positions are compared."""
+    encoder = pytorch_track.Encoder(**BLOCK, num_layers=2).double().eval()
+    stack = nn.TransformerEncoder(torch_layer(False), 2).eval()
+    for layer, block in zip(stack.layers, encoder.blocks):
+        copy_into(layer, block)
+    mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64)
+    real = mask[:, 0, 0]
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nested tensors are a prototype
+        theirs, ours = stack(x, src_key_padding_mask=~real), encoder(x, mask)
+    assert torch.allclose(ours[real], theirs[real], rtol=0, atol=1e-12)
+    assert not theirs[~real].any() and ours[~real].all()
+
+
+def test_pytorch_dropout_acts_where_torch_nn_drops():
+    """With the same rate the expected output agrees; with one place of dropout more or less it would not."""
+    torch.manual_seed(0)
+    block = pytorch_track.EncoderBlock(**BLOCK, dropout=0.4, norm_first=True).double()
+    layer = copy_into(torch_layer(True, dropout=0.4), block)
+    x = torch.randn(1, 6, 8, dtype=torch.float64).repeat(4000, 1, 1)
+    with torch.no_grad():
+        ours, theirs = block(x), layer(x)
+    error = (ours.var(dim=0) / 4000 * 2).sqrt()
+    assert ((ours.mean(dim=0) - theirs.mean(dim=0)).abs() < 5 * error).all()
+    assert torch.allclose(ours.var(dim=0), theirs.var(dim=0), rtol=0.2)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_blocks_start_from_numbers_of_their_own(track):
+    """nn.TransformerEncoder deep-copies one layer; ours makes each anew."""
+    shared_start = nn.TransformerEncoder(torch_layer(True), 2, enable_nested_tensor=False).layers
+    assert torch.equal(shared_start[0].linear1.weight, shared_start[1].linear1.weight)
+
+    encoder = TRACKS[track].Encoder(**BLOCK, num_layers=3)
+    if track == "keras":
+        encoder.build((None, None, 8))
+    weights = get_weights(encoder)
+    for name in ("attention.query.kernel", "feed_forward.expand.kernel"):
+        kernels = [weights[f"blocks.{i}.{name}"] for i in range(3)]
+        assert not any(np.allclose(kernels[i], kernels[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_pytorch_modules_find_every_weight():
+    encoder = pytorch_track.Encoder(**BLOCK, num_layers=2, norm_first=True)
+    assert len(list(encoder.parameters())) == 2 * 16 + 2
+    assert copy.deepcopy(encoder).norm is not encoder.norm
+
+
+# The three together
+
+
+@ORDERS
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("activation", "tolerance"), [("relu", 1e-10), ("gelu", 1e-7), ("gelu_tanh", 1e-7)])
+def test_three_encoders_are_one_function(norm_first, activation, tolerance, float64, rng):
+    sizes = {**BLOCK, "norm_first": norm_first, "num_layers": 2, "activation": activation}
+    mask = rng.random((4, 2, 6, 6)) < 0.6
+    mask[1, 0, 2] = False  # a query that may attend to nothing
+    parity.compare_modules(
+        scrambled(numpy_track.Encoder(**sizes)),
+        pytorch_track.Encoder(**sizes),
+        keras_track.Encoder(**sizes),
+        {"x": rng.normal(size=(4, 6, 8))},
+        tolerance=tolerance,
+        mask=mask,
+    )
+
+
+@ORDERS
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("shape", [(4, 1, 1, 6), (1, 1, 6, 6), (6, 6), (1, 6), None])
+def test_three_blocks_are_one_function_with_every_shape_of_mask(norm_first, shape, float64, rng):
+    mask = {} if shape is None else {"mask": rng.random(shape) < 0.6}
+    sizes = {**BLOCK, "norm_first": norm_first}
+    parity.compare_modules(
+        scrambled(numpy_track.EncoderBlock(**sizes)),
+        pytorch_track.EncoderBlock(**sizes),
+        keras_track.EncoderBlock(**sizes),
+        {"x": rng.normal(size=(4, 6, 8))},
+        **mask,
+    )
+
+
+@ORDERS
+@pytest.mark.keras
+def test_keras_agrees_with_numpy_in_float32(norm_first, rng):
+    for name, extra in (("EncoderBlock", {}), ("Encoder", {"num_layers": 2})):
+        sizes = {**BLOCK, "norm_first": norm_first, **extra}
+        reference = scrambled(getattr(numpy_track, name)(**sizes)).astype(np.float32)
+        layer = getattr(keras_track, name)(**sizes)
+        layer.build((None, None, 8))
+        set_weights(layer, get_weights(reference))
+        x = rng.normal(size=(4, 6, 8)).astype(np.float32)
+        for mask in (None, random_padding()):
+            expected = reference(x, mask)
+            assert np.abs(as_numpy(layer(x, mask)) - expected).max() < 1e-5 * max(1, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@ORDERS
+def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
+    encoder = TRACKS[track].Encoder(**BLOCK, norm_first=norm_first, num_layers=2)
+    if track == "keras":
+        encoder.build((None, None, 8))
+    weights = get_weights(encoder)
+    part = {f"attention.{name}.kernel": (8, 8) for name in ("query", "key", "value", "output")}
+    part |= {f"attention.{name}.bias": (8,) for name in ("query", "key", "value", "output")}
+    part |= {"feed_forward.expand.kernel": (8, 12), "feed_forward.expand.bias": (12,)}
+    part |= {"feed_forward.contract.kernel": (12, 8), "feed_forward.contract.bias": (8,)}
+    part |= {f"{which}_residual.norm.{p}": (8,) for which in ("attention", "feed_forward") for p in ("gamma", "beta")}
+    expected = {f"blocks.{i}.{name}": shape for i in range(2) for name, shape in part.items()}
+    expected |= {"norm.gamma": (8,), "norm.beta": (8,)} if norm_first else {}
+    assert {name: value.shape for name, value in weights.items()} == expected
+
+    save_weights(encoder, tmp_path / "encoder.safetensors")
+    other = numpy_track.Encoder(**BLOCK, norm_first=norm_first, num_layers=2, rng=5)
+    load_weights(other, tmp_path / "encoder.safetensors")
+    assert all(np.allclose(get_weights(other)[name], value) for name, value in weights.items())
+
+
+# What an encoder is: padding, permutations, modes, orders
+
+
+def make(track: str, **extra):
+    encoder = TRACKS[track].Encoder(**{**BLOCK, "num_layers": 2, "norm_first": True, **extra})
+    if track == "pytorch":
+        encoder.double()
+    if track == "keras":
+        encoder.build((None, None, 8))
+    return scrambled(encoder)
+
+
+def run(track: str, encoder, x, mask=None, **arguments) -> np.ndarray:
+    mask = None if mask is None else tensor(track, mask)
+    return as_numpy(encoder(tensor(track, x), mask, **arguments))
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@ORDERS
+def test_padding_changes_nothing(track, norm_first, rng):
+    encoder, x, mask = make(track, norm_first=norm_first), rng.normal(size=(4, 6, 8)), random_padding()
+    real = np.broadcast_to(mask[:, 0, 0], (4, 6))
+    disturbed = np.where(real[..., None], x, 10 * rng.normal(size=x.shape))
+    assert np.allclose(
+        run(track, encoder, disturbed, mask)[real], run(track, encoder, x, mask)[real], rtol=0, atol=1e-6
+    )
+    moved = np.abs(run(track, encoder, disturbed) - run(track, encoder, x)).max(axis=-1) > 1e-3
+    assert moved[LENGTHS < 6].all() and not moved[LENGTHS == 6].any()
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_every_block_gets_the_mask(track, rng):
+    """In the first block alone, padding would come in through the second."""
+    encoder, x, mask = make(track, num_layers=3), rng.normal(size=(4, 6, 8)), np.eye(6, dtype=bool)
+    changed = x.copy()
+    changed[:, 2] += rng.normal(size=8)
+    moved = np.abs(run(track, encoder, changed, mask) - run(track, encoder, x, mask)).max(axis=(0, 2)) > 1e-5
+    assert moved.tolist() == [False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@settings(deadline=None, max_examples=5)
+@given(order=st.permutations(range(6)), seed=st.integers(0, 100))
+def test_permutation_equivariance(track, order, seed):
+    encoder = make(track)
+    x = np.random.default_rng(seed).normal(size=(2, 6, 8))
+    assert np.allclose(run(track, encoder, x[:, order]), run(track, encoder, x)[:, order], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_training_and_evaluation(track, rng):
+    x, mask = rng.normal(size=(4, 6, 8)), random_padding()
+    plain, dropping = make(track), make(track, dropout=0.3)
+    evaluated = run(track, plain.eval(), x, mask)
+    assert np.array_equal(run(track, plain.train(), x, mask), evaluated)
+    assert not np.allclose(run(track, dropping, x, mask), run(track, dropping, x, mask))
+    assert np.array_equal(run(track, dropping.eval(), x, mask), evaluated)
+
+
+@pytest.mark.keras
+def test_keras_training_and_evaluation(rng):
+    x, mask = rng.normal(size=(4, 6, 8)), random_padding()
+    plain, dropping = make("keras"), make("keras", dropout=0.3)
+    evaluated = run("keras", plain, x, mask)
+    assert np.array_equal(run("keras", plain, x, mask, training=True), evaluated)
+    first, second = (run("keras", dropping, x, mask, training=True) for _ in range(2))
+    assert not np.allclose(first, second)
+    assert np.array_equal(run("keras", dropping, x, mask), evaluated)
+
+
+@pytest.mark.parametrize("place", ["attention", "attention_residual", "feed_forward", "feed_forward_residual"])
+@pytest.mark.parametrize("track", TRACKS)
+def test_every_dropout_acts_in_training(track, place, rng):
+    """Each of the four places by itself: with the others silenced, training still differs from evaluation."""
+    x = tensor(track, rng.normal(size=(2, 6, 8)).astype("float32"))
+    block = TRACKS[track].EncoderBlock(**BLOCK, dropout=0.5)
+    if track == "keras":
+        block.build(x.shape)
+    for name in ("attention", "attention_residual", "feed_forward", "feed_forward_residual"):
+        part = getattr(block, name)
+        is_shell = track == "keras" and name == "attention"  # our layer is a shell around Keras' own
+        dropout = part.attention._dropout_layer if is_shell else part.dropout
+        setattr(dropout, "p" if track == "pytorch" else "rate", 0.5 * (name == place))
+    if track == "keras":
+        trained, evaluated = block(x, training=True), block(x)
+    else:
+        trained, evaluated = block.train()(x), block.eval()(x)
+    assert not np.allclose(as_numpy(trained), as_numpy(evaluated))
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_the_rate_of_dropout_reaches_every_part(track):
+    for name, arguments in (("EncoderBlock", {}), ("Encoder", {"num_layers": 2})):
+        module = getattr(TRACKS[track], name)(**BLOCK, dropout=0.3, **arguments)
+        for block in getattr(module, "blocks", [module]):
+            for part in (block.attention, block.attention_residual, block.feed_forward, block.feed_forward_residual):
+                rate = part.dropout  # in Keras' attention the rate itself
+                assert getattr(rate, "p" if track == "pytorch" else "rate", rate) == 0.3
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_order_of_the_norm(track, rng):
+    """Post-norm: every position has mean 0 and variance 1 at first; pre-norm: only behind the last norm."""
+    x = 3 * rng.normal(size=(2, 6, 8))
+    for norm_first, name, normalised in (
+        (False, "EncoderBlock", True),
+        (True, "EncoderBlock", False),
+        (True, "Encoder", True),
+    ):
+        module = getattr(TRACKS[track], name)(**BLOCK, norm_first=norm_first)
+        y = run(track, module.double() if track == "pytorch" else module, x)
+        assert (np.abs(y.std(axis=-1) - 1).max() < 1e-2) == normalised
+    assert TRACKS[track].Encoder(**BLOCK).norm is None
+
+
+@ORDERS
+@pytest.mark.parametrize("track", TRACKS)
+def test_eps_reaches_every_norm(track, norm_first):
+    """1e-5 unless another is given; in the blocks, and behind the last of them."""
+    for arguments, expected in (({}, 1e-5), ({"eps": 1e-3}, 1e-3)):
+        encoder = TRACKS[track].Encoder(**BLOCK, norm_first=norm_first, num_layers=2, **arguments)
+        norms = [
+            part.norm for block in encoder.blocks for part in (block.attention_residual, block.feed_forward_residual)
+        ]
+        norms += [encoder.norm] if norm_first else []
+        assert [getattr(norm, "epsilon" if track == "keras" else "eps") for norm in norms] == [expected] * len(norms)
+
+
+@ORDERS
+@pytest.mark.tensorflow
+def test_three_encoders_are_one_function_with_another_eps(norm_first, float64, rng):
+    """Inputs so small that eps decides what a norm gives."""
+    sizes = {**BLOCK, "norm_first": norm_first, "num_layers": 2, "eps": 1e-2}
+    models = [track.Encoder(**sizes) for track in TRACKS.values()]
+    scrambled(models[0])
+    parity.compare_modules(*models, {"x": 0.1 * rng.normal(size=(4, 6, 8))})
+
+
+# Keras: models, saving, masks behind the scenes
+
+
+def classifier(num_layers: int, **arguments) -> keras.Model:
+    """The form of keras.io's text classifiers, with a masked stack behind the block if num_layers is not 0."""
+    inputs = keras.Input((8,), dtype="int32")
+    x = TokenAndPositionEmbedding(maxlen=8, vocab_size=9, embed_dim=16)(inputs)
+    x = keras_track.TransformerBlock(embed_dim=16, num_heads=2, ff_dim=32, **arguments)(x)
+    if num_layers:
+        x = keras_track.Encoder(16, 2, 32, norm_first=True, num_layers=num_layers)(x, mask=keras_padding_mask(inputs))
+    x = keras.layers.GlobalAveragePooling1D()(x)
+    return keras.Model(inputs, keras.layers.Dense(2)(x))
+
+
+@pytest.mark.keras
+def test_keras_save_and_load_without_custom_objects(tmp_path, rng):
+    model, tokens = classifier(2, rate=0.2), rng.integers(0, 9, (5, 8))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(as_numpy(loaded(tokens)), as_numpy(model(tokens)))
+    assert loaded.layers[-1].name == model.layers[-1].name
+
+
+@pytest.mark.keras
+def test_keras_trains_a_little(rng):
+    model, tokens = classifier(0), rng.integers(1, 5, (128, 8))
+    model.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    labels = (tokens[:, 0] == 1).astype("int32")
+    losses = model.fit(tokens, labels, batch_size=32, epochs=15, verbose=0).history["loss"]
+    assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.keras
+def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(rng):
+    block, named = keras_track.EncoderBlock(**BLOCK), keras_track.TransformerBlock(8, 2, 12)
+    assert isinstance(named, keras_track.EncoderBlock)
+    for layer in (block, named):
+        layer.build((None, None, 8))
+    set_weights(named, get_weights(scrambled(block)))
+    x = rng.normal(size=(2, 5, 8))
+    assert np.array_equal(as_numpy(named(x)), as_numpy(block(x)))
+    assert not np.allclose(as_numpy(named(x, training=True)), as_numpy(named(x)))  # rate=0.1
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: keras_track.EncoderBlock(8, 2, 12, 0.1, True, "gelu", 1e-6, name="a"),
+        lambda: keras_track.Encoder(8, 2, 12, 0.1, True, 3, "gelu_tanh", 1e-6, name="b"),
+        lambda: keras_track.TransformerBlock(embed_dim=8, num_heads=2, ff_dim=12, rate=0.3, name="c"),
+    ],
+    ids=["EncoderBlock", "Encoder", "TransformerBlock"],
+)
+@pytest.mark.keras
+def test_keras_get_config_round_trip(layer):
+    layer = layer()
+    config = layer.get_config()
+    again = type(layer).from_config(config)
+    assert again.get_config() == config
+    assert again.name == layer.name and again.config == layer.config
+    through = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert type(through) is type(layer) and through.get_config() == config
+    names = set(config) - {"name", "trainable", "dtype"}
+    assert (
+        names
+        == {
+            "a": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation", "eps"},
+            "b": {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "num_layers", "activation", "eps"},
+            "c": {"embed_dim", "num_heads", "ff_dim", "rate"},
+        }[layer.name]
+    )
+
+
+@pytest.mark.keras
+def test_keras_shapes_are_known_before_the_call():
+    inputs = keras.Input((None, 8))
+    for layer in (keras_track.EncoderBlock(**BLOCK), keras_track.Encoder(**BLOCK, num_layers=2)):
+        assert layer(inputs).shape == (None, None, 8)
+        assert layer.compute_output_shape((3, 5, 8)) == (3, 5, 8)
+
+
+@pytest.mark.keras
+def test_keras_wrong_wiring_is_found_before_the_call():
+    block = keras_track.EncoderBlock(**BLOCK)
+    with pytest.raises(ValueError, match=r"x has shape \(None, 5, 9\): expected 8 features"):
+        block(keras.Input((5, 9)))
+    with pytest.raises(ValueError, match="expected 3 axes"):
+        block(keras.Input((8,)))
+    with pytest.raises(TypeError, match="mask has dtype float32: expected booleans"):
+        block(keras.Input((5, 8)), mask=keras.Input((5, 5), dtype="float32"))
+
+
+@pytest.mark.keras
+def test_keras_implicit_masks_are_refused_and_none_is_made(rng):
+    tokens = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as positions: no shape would be wrong
+    embedding = keras.layers.Embedding(9, 8, mask_zero=True)
+    for layer in (keras_track.EncoderBlock(**BLOCK), keras_track.Encoder(**BLOCK)):
+        for masked in (embedding(tokens), embedding(keras.Input((3,)))):
+            with pytest.raises(ValueError, match="x carries an implicit Keras mask"):
+                layer(masked)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            y = layer(rng.normal(size=(3, 3, 8)), mask=keras_padding_mask(tokens))
+        assert getattr(y, "_keras_mask", None) is None
+
+
+@pytest.mark.keras
+def test_keras_mixed_precision_reaches_every_part():
+    encoder = keras_track.Encoder(**BLOCK, norm_first=True, dtype="mixed_bfloat16")
+    y = encoder(ops.ones((2, 3, 8)))
+    assert keras.backend.standardize_dtype(y.dtype) == "bfloat16"
+    assert all(layer.compute_dtype == "bfloat16" for layer in encoder._flatten_layers())
+
+
+# Bad input
+
+
+CONSTRUCTORS = [
+    ({"d_model": 0}, ValueError, "d_model=0"),
+    ({"d_model": 8.0}, TypeError, "d_model(=| is )8.0.* expected"),
+    ({"d_ff": 12.5}, TypeError, "d_ff is 12.5; expected int"),
+    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
+    ({"num_heads": True}, TypeError, "num_heads(=| is )True.* expected"),
+    ({"d_ff": -1}, ValueError, "d_ff=-1: expected at least 1"),
+    ({"d_ff": "12"}, TypeError, "d_ff is '12'; expected int"),
+    ({"dropout": 1.0}, ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
+    ({"dropout": None}, TypeError, "dropout(=| is )None.* expected"),
+    ({"norm_first": "post"}, TypeError, "norm_first is 'post'; expected bool"),
+    ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
+    ({"eps": -1e-5}, ValueError, "eps=-1e-05: expected"),
+    ({"eps": "1e-5"}, TypeError, "eps is '1e-5'; expected float"),
+]
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("name", ["EncoderBlock", "Encoder"])
+@pytest.mark.parametrize(("wrong", "error", "message"), CONSTRUCTORS, ids=[str(row[0]) for row in CONSTRUCTORS])
+def test_constructors_say_what_is_wrong(track, name, wrong, error, message):
+    with pytest.raises(error, match=message):
+        getattr(TRACKS[track], name)(**{**BLOCK, **wrong})
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize(("value", "error"), [(0, ValueError), (2.0, TypeError), (None, TypeError)])
+def test_num_layers_is_a_positive_whole_number(track, value, error):
+    with pytest.raises(error, match=f"num_layers(=| is ){value}[:;] expected"):
+        TRACKS[track].Encoder(**BLOCK, num_layers=value)
+
+
+@pytest.mark.keras
+def test_keras_transformer_block_says_what_is_wrong():
+    with pytest.raises(ValueError, match="num_heads=3 (does not|must) divide"):
+        keras_track.TransformerBlock(8, 3, 12)
+    with pytest.raises(ValueError, match=r"dropout=1.5: expected a rate"):
+        keras_track.TransformerBlock(8, 2, 12, rate=1.5)
+    with pytest.raises(TypeError, match="norm_first"):  # it would be lost on the way through get_config
+        keras_track.TransformerBlock(8, 2, 12, norm_first=True)
+
+
+FLOATS = np.random.default_rng(0).normal(size=(4, 6, 8))
+CALLS = [
+    (FLOATS.tolist(), None, TypeError, "(x|query) is a list"),
+    (FLOATS.astype(int), None, TypeError, "(x|query) has .*int64.*expected (Float|floating)"),
+    (FLOATS[0], None, (TypeError, ValueError), r"(x|query) has shape \(6, 8\).*expected"),
+    (FLOATS[..., :7], None, (TypeError, ValueError), r"x has shape \(4, 6, 7\).*expected"),
+    (FLOATS, np.ones((6, 6)), TypeError, "mask has .*float64.* expected (booleans|.*Bool)"),
+    (FLOATS, np.ones((4, 1, 1, 6), dtype=int), TypeError, "mask has .*int64.* expected (booleans|.*Bool)"),
+    (
+        FLOATS,
+        np.ones((4, 1, 1, 5), dtype=bool),
+        (TypeError, ValueError),
+        r"mask has shape \(4, 1, 1, 5\).* expected",
+    ),
+    (FLOATS, np.ones((4, 6), dtype=bool), (TypeError, ValueError), r"mask has shape \(4, 6\).* expected"),
+]
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("name", ["EncoderBlock", "Encoder"])
+@ORDERS
+@pytest.mark.parametrize(("x", "mask", "error", "message"), CALLS, ids=[row[3][:40] for row in CALLS])
+def test_calls_say_what_is_wrong(track, name, norm_first, x, mask, error, message):
+    module = getattr(TRACKS[track], name)(**BLOCK, norm_first=norm_first)
+    if track == "pytorch":
+        module.double()
+        x, mask = (torch.tensor(each) if isinstance(each, np.ndarray) else each for each in (x, mask))
+    with pytest.raises(error, match=message):
+        module(x, mask)
+
+
+def test_numpy_backward_says_what_is_wrong(rng):
+    encoder = numpy_track.Encoder(**BLOCK)
+    with pytest.raises(AttributeError, match="call the module first"):
+        encoder.backward(rng.normal(size=(2, 5, 8)))
+    encoder(rng.normal(size=(2, 5, 8)))
+    for module in (encoder, encoder.blocks[0]):
+        with pytest.raises(TypeError, match=r"grad_output has shape \(2, 5, 7\).*expected .*'batch length 8'"):
+            module.backward(rng.normal(size=(2, 5, 7)))
+    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 4, 8\): expected \(2, 5, 8\)"):
+        encoder.backward(rng.normal(size=(2, 4, 8)))

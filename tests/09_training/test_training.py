@@ -1,0 +1,1482 @@
+"""Training in the three tracks: the loss, Adam, the schedule, the loop, and checkpoints that survive a kill."""
+
+import inspect
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+from torch.nn import functional as F
+
+from shared import parity
+from shared.drawing import side_by_side
+from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
+from shared.keras import autograd as keras_autograd
+from shared.keras import embeddings as keras_embeddings
+from shared.keras import encoder as keras_encoder
+from shared.keras import models as keras_models
+from shared.keras import training as keras_training
+from shared.numpy import embeddings as numpy_embeddings
+from shared.numpy import encoder as numpy_encoder
+from shared.numpy import models as numpy_models
+from shared.numpy import training as numpy_training
+from shared.pytorch import embeddings as pytorch_embeddings
+from shared.pytorch import encoder as pytorch_encoder
+from shared.pytorch import models as pytorch_models
+from shared.pytorch import training as pytorch_training
+
+ROOT = Path(__file__).resolve().parents[2]
+FEATURES, HIDDEN, CLASSES = 6, 8, 5
+ARRAYS = ["numpy", "pytorch"]
+
+
+class NumpyClassifier(numpy_models.Module):
+    def __init__(self, dropout=0.3, seed=0):
+        rng = np.random.default_rng(seed)
+        self.dropout = numpy_models.Dropout(dropout, rng)
+        self.mlp = numpy_models.MLP(FEATURES, HIDDEN, CLASSES, rng)
+        self.astype(np.float32)
+
+    def forward(self, x):
+        return self.mlp(self.dropout(x))
+
+    def backward(self, grad_output):
+        return self.dropout.backward(self.mlp.backward(grad_output))
+
+
+class PytorchClassifier(torch.nn.Module):
+    def __init__(self, dropout=0.3, seed=0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.mlp = pytorch_models.MLP(FEATURES, HIDDEN, CLASSES)
+
+    def forward(self, x):
+        return self.mlp(self.dropout(x))
+
+
+class KerasClassifier(keras.Model):
+    def __init__(self, dropout=0.3, seed=0):
+        super().__init__()
+        keras.utils.set_random_seed(seed)
+        self.dropout = self.make_dropout(dropout, seed)
+        self.mlp = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
+        self.build((None, None, FEATURES))
+
+    def make_dropout(self, dropout, seed):
+        return keras.layers.Dropout(dropout, seed=seed)
+
+    def build(self, input_shape):
+        self.mlp.build(input_shape)
+        self.built = True
+
+    def call(self, x, training=None):
+        return self.mlp(self.dropout(x, training=training))
+
+
+MODULES = {"numpy": numpy_training, "pytorch": pytorch_training, "keras": keras_training}
+CLASSIFIERS = {"numpy": NumpyClassifier, "pytorch": PytorchClassifier, "keras": KerasClassifier}
+
+
+def batch_at(step):
+    rng = np.random.default_rng((7, step))
+    targets = rng.integers(0, CLASSES, (4, 9))
+    targets[:, 7:] = -100
+    return rng.normal(size=(4, 9, FEATURES)).astype(np.float32), targets
+
+
+def make(track, dropout=0.3, seed=0, **options):
+    """A classifier of a track and its optimizer, with everything that can be switched on switched on."""
+    training = MODULES[track]
+    options = {"weight_decay": 0.1, "clip_norm": 0.5} | options
+    options.setdefault("learning_rate", training.warmup_schedule(0.05, 3, 40))
+    model = CLASSIFIERS[track](dropout, seed)
+    return model, training.Adam(**options) if track == "keras" else training.Adam(model, **options)
+
+
+def state(track, model, optimizer):
+    """Everything that a run depends on, as arrays and numbers."""
+    found = {f"model/{name}": value for name, value in get_weights(model).items()} | {"steps": optimizer.steps}
+    if track == "numpy":
+        found |= {f"m/{name}": value.copy() for name, value in optimizer.first_moment.items()}
+        found |= {f"v/{name}": value.copy() for name, value in optimizer.second_moment.items()}
+        found["random"] = json.dumps(model.dropout.rng.bit_generator.state)
+    elif track == "pytorch":
+        for number, parameter in enumerate(model.parameters()):
+            found |= {f"{number}/{key}": value.clone() for key, value in optimizer.state[parameter].items()}
+        found["random"] = torch.get_rng_state()
+    else:
+        found |= {f"{number}": as_numpy(value) for number, value in enumerate(optimizer.variables[2:])}
+        found["random"] = as_numpy(model.dropout.seed_generator.state)
+        if keras.backend.backend() == "torch":
+            found["random of PyTorch"] = torch.get_rng_state()
+    return found
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for name in expected:
+        assert np.array_equal(np.asarray(found[name]), np.asarray(expected[name])), name
+
+
+# The loss
+
+
+def losses(track, logits, targets, smoothing, ignore_index):
+    """The loss, and its gradient where the track gives one without a tape."""
+    if track == "numpy":
+        arguments = logits, targets, smoothing, ignore_index
+        return numpy_training.cross_entropy(*arguments), numpy_training.cross_entropy_backward(*arguments)
+    tensor = torch.tensor(logits, requires_grad=True)
+    loss = pytorch_training.cross_entropy(tensor, torch.tensor(targets), smoothing, ignore_index)
+    return loss.item(), torch.autograd.grad(loss, tensor)[0].numpy()
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+@settings(deadline=None, max_examples=25)
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=0, max_size=3),
+    classes=st.integers(2, 7),
+    smoothing=st.sampled_from([0.0, 0.1, 0.5]),
+    ignore_index=st.sampled_from([-100, 0, 1]),
+    seed=st.integers(0, 1000),
+)
+def test_the_loss_and_its_gradient_are_pytorchs(track, shape, classes, smoothing, ignore_index, seed):
+    rng = np.random.default_rng(seed)
+    logits, targets = 5 * rng.normal(size=(*shape, classes)), rng.integers(0, classes, shape)
+    targets = np.where(rng.random(shape) < 0.3, ignore_index, targets)
+    targets.flat[0] = classes - 1 if ignore_index != classes - 1 else 0
+    tensor = torch.tensor(logits, requires_grad=True)
+    expected = F.cross_entropy(
+        tensor.reshape(-1, classes),
+        torch.tensor(targets).reshape(-1),
+        label_smoothing=smoothing,
+        ignore_index=ignore_index,
+    )
+    loss, gradient = losses(track, logits, targets, smoothing, ignore_index)
+    assert abs(loss - expected.item()) < 1e-12
+    np.testing.assert_allclose(gradient, torch.autograd.grad(expected, tensor)[0], atol=1e-12)
+
+
+def test_the_gradient_by_finite_differences(rng):
+    logits, targets = rng.normal(size=(3, 4, 5)), rng.integers(0, 5, (3, 4))
+    targets[1, 2:] = -100
+    numerical = parity.numerical_gradient(lambda: numpy_training.cross_entropy(logits, targets, 0.2), logits)
+    np.testing.assert_allclose(numpy_training.cross_entropy_backward(logits, targets, 0.2), numerical, atol=1e-8)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("ignore_index", [-100, 2])
+@pytest.mark.keras
+def test_keras_loss_equals_numpys(rng, smoothing, ignore_index):
+    logits, targets = rng.normal(size=(3, 4, 5)).astype(np.float32), rng.integers(0, 5, (3, 4))
+    targets[:, 2] = ignore_index
+    found = keras_training.cross_entropy(ops.convert_to_tensor(logits), targets, smoothing, ignore_index)
+    assert abs(float(found) - numpy_training.cross_entropy(logits, targets, smoothing, ignore_index)) < 1e-5
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_loss_and_gradient_in_float64(rng):
+    import tensorflow as tf
+
+    logits, targets = rng.normal(size=(3, 4, 5)), rng.integers(0, 5, (3, 4))
+    targets[:, 2] = -100
+    constant = tf.constant(logits)
+    with tf.GradientTape() as tape:
+        tape.watch(constant)
+        loss = keras_training.cross_entropy(constant, tf.constant(targets), 0.1)
+    np.testing.assert_allclose(loss, numpy_training.cross_entropy(logits, targets, 0.1), atol=1e-12)
+    expected = numpy_training.cross_entropy_backward(logits, targets, 0.1)
+    np.testing.assert_allclose(tape.gradient(loss, constant), expected, atol=1e-12)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_loss_equals_keras_losses(rng):
+    logits, targets = rng.normal(size=(3, 4, 5)).astype(np.float32), rng.integers(0, 4, (3, 4))
+    ignored = np.where(np.arange(4) < 3, targets, 4)
+    sparse = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=4)(ignored, logits)
+    smooth = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.2)(np.eye(5)[targets], logits)
+    assert abs(float(sparse) - float(keras_training.cross_entropy(logits, ignored, ignore_index=4))) < 1e-6
+    assert abs(float(smooth) - float(keras_training.cross_entropy(logits, targets, 0.2))) < 1e-6
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_loss_without_any_target_is_zero_where_values_are_unknown():
+    import tensorflow as tf
+
+    loss = tf.function(keras_training.cross_entropy, jit_compile=False)
+    assert float(loss(tf.ones((2, 3)), tf.constant([-100, -100]))) == 0
+
+
+def three_losses(logits, targets, **options):
+    return (
+        numpy_training.cross_entropy(logits, targets, **options),
+        float(pytorch_training.cross_entropy(torch.tensor(logits), torch.tensor(targets), **options)),
+        float(keras_training.cross_entropy(logits, targets, **options)),
+    )
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_survive_huge_logits():
+    logits = np.array([[1e4, -1e4, 0], [-1e4, 1e4, 0]], np.float32)
+    for loss in three_losses(logits, np.array([0, 0])):
+        assert loss == pytest.approx(1e4)
+    assert np.isfinite(numpy_training.cross_entropy_backward(logits, np.array([0, 0]))).all()
+
+
+INF, NAN = np.inf, np.nan
+INFINITE_LOGITS = {
+    "another class is impossible": ([[1, -INF, 2]], [0], 0.0),
+    "the right class is impossible": ([[1, -INF, 2]], [1], 0.0),
+    "smoothing over an impossible class": ([[1, -INF, 2]], [0], 0.1),
+    "minus infinity in an ignored row": ([[1, -INF, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "minus infinity in an ignored row, smoothed": ([[1, -INF, 2], [0, 1, 2]], [-100, 1], 0.1),
+    "infinity in an ignored row": ([[1, INF, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "infinity in an ignored row, smoothed": ([[1, INF, 2], [0, 1, 2]], [-100, 1], 0.1),
+    "NaN in an ignored row": ([[1, NAN, 2], [0, 1, 2]], [-100, 1], 0.0),
+    "NaN in a row that counts": ([[1, NAN, 2], [0, 1, 2]], [0, 1], 0.0),
+    "infinity in a row that counts": ([[1, INF, 2], [0, 1, 2]], [0, 1], 0.0),
+}
+
+
+@pytest.mark.parametrize("case", INFINITE_LOGITS)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.keras
+def test_keras_and_the_others_agree_on_logits_that_are_not_finite(case):
+    logits, targets, smoothing = INFINITE_LOGITS[case]
+    logits, targets = np.array(logits, np.float32), np.array(targets)
+    expected = numpy_training.cross_entropy(logits, targets, smoothing)
+    np.testing.assert_allclose(three_losses(logits, targets, label_smoothing=smoothing), expected, rtol=1e-6)
+    gradient = keras_autograd.gradient(lambda x: keras_training.cross_entropy(x, targets, smoothing), logits)
+    expected = numpy_training.cross_entropy_backward(logits, targets, smoothing)
+    np.testing.assert_allclose(as_numpy(gradient), expected, atol=1e-6)
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_divide_by_the_tokens_that_count():
+    logits, targets = np.zeros((2, 4, 5), np.float32), np.array([[1, 2, 3, 4], [0, 0, 0, 0]])
+    for loss in three_losses(logits, targets, ignore_index=0):
+        assert loss == pytest.approx(math.log(5), abs=1e-6)
+    for extra in range(1, 4):  # more padding changes nothing
+        padded = np.concatenate([logits, np.ones((extra, 4, 5), np.float32)])
+        for loss in three_losses(padded, np.pad(targets, ((0, extra), (0, 0))), ignore_index=0):
+            assert loss == pytest.approx(math.log(5), abs=1e-6)
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_smooth_over_all_classes(rng):
+    logits, target = rng.normal(size=(1, 5)).astype(np.float32), np.array([2])
+    log_probabilities = torch.tensor(logits).log_softmax(-1).numpy()[0]
+    expected = -0.9 * log_probabilities[2] - 0.1 / 5 * log_probabilities.sum()
+    other = -0.9 * log_probabilities[2] - 0.1 / 3 * log_probabilities[[1, 3, 4]].sum()
+    assert abs(expected - other) > 1e-3
+    for loss in three_losses(logits, target, label_smoothing=0.1):
+        assert loss == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_take_logits(rng):
+    """Log-probabilities are logits, too; probabilities are not."""
+    logits, targets = rng.normal(size=(6, 5)).astype(np.float32), rng.integers(0, 5, 6)
+    log_probabilities = torch.tensor(logits).log_softmax(-1).numpy()
+    for right, same, wrong in zip(
+        three_losses(logits, targets),
+        three_losses(log_probabilities, targets),
+        three_losses(np.exp(log_probabilities), targets),
+    ):
+        assert same == pytest.approx(right, abs=1e-6)
+        assert abs(wrong - right) > 0.05
+
+
+def loss_of(track):
+    if track == "numpy":
+        return numpy_training.cross_entropy_backward, np.asarray
+    return (
+        (pytorch_training.cross_entropy, torch.tensor)
+        if track == "pytorch"
+        else (
+            keras_training.cross_entropy,
+            ops.convert_to_tensor,
+        )
+    )
+
+
+LOGITS, TARGETS = np.zeros((2, 3, 5), np.float32), np.array([[0, 1, 2], [3, 4, -100]])
+BAD_LOSSES = {
+    "smoothing of 1": (LOGITS, TARGETS, {"label_smoothing": 1.0}, ValueError, r"label_smoothing=1.0: expected a rate"),
+    "smoothing as text": (
+        LOGITS,
+        TARGETS,
+        {"label_smoothing": "a"},
+        TypeError,
+        "label_smoothing is 'a'; expected float",
+    ),
+    "ignore_index 0.5": (
+        LOGITS,
+        TARGETS,
+        {"ignore_index": 0.5},
+        TypeError,
+        "ignore_index is 0.5; expected int",
+    ),
+    "float targets": (
+        LOGITS,
+        TARGETS.astype(np.float32),
+        {},
+        TypeError,
+        r"targets has shape \(2, 3\), float32.*expected Integer",
+    ),
+    "integer logits": (
+        LOGITS.astype(np.int32),
+        TARGETS,
+        {},
+        TypeError,
+        r"logits has shape \(2, 3, 5\), int32.*expected Float",
+    ),
+    "target too large": (LOGITS, TARGETS + 1, {}, ValueError, "target (5|-99) is outside the 5 classes"),
+    "target negative": (LOGITS, TARGETS - 1, {}, ValueError, "target -1 is outside the 5 classes, and is not ignore"),
+    "nothing kept": (LOGITS, np.full((2, 3), -100), {}, ValueError, "all 6 targets are ignore_index=-100"),
+    "other shape": (LOGITS, TARGETS[0], {}, TypeError, r"targets has shape \(3,\).*beside logits \(2, 3, 5\)"),
+    "no classes": (LOGITS[0, 0, 0], np.array(0), {}, TypeError, r"logits has shape \(\).*expected Float"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LOSSES)
+@pytest.mark.parametrize("track", ARRAYS)
+def test_the_loss_refuses(track, case):
+    logits, targets, options, error, message = BAD_LOSSES[case]
+    function, convert = loss_of(track)
+    with pytest.raises(error, match=message):
+        function(convert(logits), convert(targets), **options)
+    if track == "numpy":
+        with pytest.raises(error, match=message):
+            numpy_training.cross_entropy(logits, targets, **options)
+
+
+@pytest.mark.parametrize("case", BAD_LOSSES)
+@pytest.mark.keras
+def test_keras_loss_refuses(case):
+    logits, targets, options, error, message = BAD_LOSSES[case]
+    with pytest.raises(error, match=message):
+        keras_training.cross_entropy(ops.convert_to_tensor(logits), ops.convert_to_tensor(targets), **options)
+
+
+@pytest.mark.keras
+def test_keras_and_the_other_losses_refuse_lists():
+    for track, training in MODULES.items():
+        with pytest.raises(TypeError, match="logits is a list; expected Float"):
+            training.cross_entropy([[0.0, 1.0]], [1])
+        with pytest.raises(TypeError, match="targets is a list; expected Integer"):
+            training.cross_entropy(loss_of(track)[1](LOGITS[0]), [0, 1, 2])
+
+
+# The schedule
+
+
+@pytest.mark.parametrize(("peak", "warmup", "total"), [(1e-2, 5, 40), (3.0, 1, 2), (0.5, 9, 10)])
+@pytest.mark.keras
+def test_keras_and_the_other_schedules_follow_the_formula(peak, warmup, total):
+    ours = [MODULES[track].warmup_schedule(peak, warmup, total) for track in MODULES]
+    for step in range(total + 3):
+        rising = peak * (step + 1) / warmup
+        falling = peak * math.cos(math.pi / 2 * min(1, (step - warmup) / (total - warmup))) ** 2
+        for schedule in ours:
+            assert float(schedule(step)) == pytest.approx(rising if step < warmup else falling, abs=2e-6 * peak)
+    for schedule in ours:
+        assert float(schedule(0)) > 0
+        assert float(schedule(total)) == 0
+
+
+def test_the_schedule_drives_a_scheduler_of_pytorch():
+    schedule = pytorch_training.warmup_schedule(0.1, 3, 10)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
+    for step in range(10):
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(numpy_training.warmup_schedule(0.1, 3, 10)(step))
+        optimizer.step()
+        scheduler.step()
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.02, 0.1])
+@pytest.mark.keras
+def test_keras_and_the_other_schedules_fall_to_their_floor_and_stay_there(floor):
+    for training in MODULES.values():
+        schedule, to_zero = training.warmup_schedule(0.1, 3, 10, floor), training.warmup_schedule(0.1, 3, 10)
+        for step in range(13):
+            expected = float(to_zero(step))
+            expected = expected if step < 3 else floor + (0.1 - floor) * expected / 0.1
+            assert float(schedule(step)) == pytest.approx(expected, abs=1e-7)
+        assert float(schedule(10)) == float(schedule(25)) == pytest.approx(floor, abs=1e-8)
+
+
+@pytest.mark.keras
+def test_keras_schedule_is_serialisable_and_symbolic():
+    schedule = keras_training.warmup_schedule(0.1, 3, 10, floor=0.01)
+    config = json.loads(json.dumps(keras.optimizers.schedules.serialize(schedule)))
+    again = keras.optimizers.schedules.deserialize(config)
+    assert [float(again(ops.convert_to_tensor(step))) for step in range(12)] == [float(schedule(i)) for i in range(12)]
+
+
+BAD_SCHEDULES = [
+    ((-1, 1, 2), ValueError, "peak=-1: expected a finite number of at least 0"),
+    ((math.inf, 1, 2), ValueError, "peak=inf"),
+    (("a", 1, 2), TypeError, "peak is 'a'; expected float"),
+    ((1, 0, 2), ValueError, "warmup_steps=0: expected at least 1"),
+    ((1, 1.5, 2), TypeError, "warmup_steps is 1.5; expected int"),
+    ((1, 5, 5), ValueError, "warmup_steps=5 must be under total_steps=5"),
+    ((1, 1, 5, -1), ValueError, "floor=-1: expected a finite number of at least 0"),
+    ((1, 1, 5, 2), ValueError, "floor=2 must not be above peak=1"),
+    ((1, 1, 5, "low"), TypeError, "floor is 'low'; expected float"),
+    ((1, 1, None), TypeError, "total_steps is None; expected int"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD_SCHEDULES)
+@pytest.mark.keras
+def test_keras_and_the_other_schedules_refuse(arguments, error, message):
+    for training in MODULES.values():
+        with pytest.raises(error, match=message):
+            training.warmup_schedule(*arguments)
+
+
+# Adam
+
+
+def hundred_steps(rng, adam, weights, reference, twins, move):
+    """Give two optimizers the same random gradients, some of them tiny."""
+    for step in range(100):
+        gradients = [rng.normal(size=weight.shape) * 10.0 ** rng.integers(-9, 2) for weight in weights]
+        reference(step, gradients)
+        move(gradients)
+    for weight, twin in zip(weights, twins):
+        np.testing.assert_allclose(as_numpy(weight), twin.detach().numpy(), rtol=1e-10, atol=1e-12)
+
+
+def pytorch_reference(kind, twins, schedule, clip_norm, **options):
+    optimizer = kind(twins, lr=1.0, **options)
+
+    def step(number, gradients):
+        norm = math.sqrt(sum((gradient**2).sum() for gradient in gradients))
+        for twin, gradient in zip(twins, gradients):
+            twin.grad = torch.tensor(gradient * min(1, (clip_norm or math.inf) / norm))
+        optimizer.param_groups[0]["lr"] = schedule(number)
+        optimizer.step()
+
+    return step
+
+
+OPTIMIZERS = [
+    (torch.optim.Adam, {}, None),
+    (torch.optim.Adam, {"betas": (0.5, 0.9), "eps": 1e-3}, 0.7),
+    (torch.optim.AdamW, {"weight_decay": 0.3}, None),
+    (torch.optim.AdamW, {"weight_decay": 0.1, "betas": (0.0, 0.99)}, 1.5),
+]
+
+
+def ours_of(options, clip_norm):
+    beta_1, beta_2 = options.get("betas", (0.9, 0.999))
+    named = {"beta_1": beta_1, "beta_2": beta_2, "epsilon": options.get("eps", 1e-8)}
+    return named | {"weight_decay": options.get("weight_decay", 0.0), "clip_norm": clip_norm}
+
+
+@pytest.mark.parametrize(("kind", "options", "clip_norm"), OPTIMIZERS)
+def test_numpys_adam_is_pytorchs(rng, kind, options, clip_norm):
+    model = numpy_models.MLP(5, 4, 3, rng=1)
+    weights = list(model.parameters().values())
+    twins = [torch.nn.Parameter(torch.tensor(weight)) for weight in weights]
+    schedule = numpy_training.warmup_schedule(0.1, 10, 120)
+    adam = numpy_training.Adam(model, schedule, **ours_of(options, clip_norm))
+
+    def move(gradients):
+        for place, gradient in zip(model.gradients().values(), gradients):
+            place[...] = gradient
+        adam.step()
+
+    hundred_steps(rng, adam, weights, pytorch_reference(kind, twins, schedule, clip_norm, **options), twins, move)
+    assert adam.steps == 100
+
+
+@pytest.mark.parametrize(("kind", "options", "clip_norm"), OPTIMIZERS)
+def test_pytorchs_adam_is_the_librarys(rng, kind, options, clip_norm):
+    model = pytorch_models.MLP(5, 4, 3).double()
+    weights = list(model.parameters())
+    twins = [torch.nn.Parameter(weight.detach().clone()) for weight in weights]
+    schedule = pytorch_training.warmup_schedule(0.1, 10, 120)
+    adam = pytorch_training.Adam(model, schedule, **ours_of(options, clip_norm))
+
+    def move(gradients):
+        for weight, gradient in zip(weights, gradients):
+            weight.grad = torch.tensor(gradient)
+        adam.step()
+
+    hundred_steps(rng, adam, weights, pytorch_reference(kind, twins, schedule, clip_norm, **options), twins, move)
+    assert adam.steps == 100
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("kind", "options", "clip_norm"), OPTIMIZERS)
+@pytest.mark.keras
+def test_keras_adam_is_pytorchs(rng, float64, kind, options, clip_norm):
+    weights = [keras.Variable(rng.normal(size=shape)) for shape in [(5, 4), (4,), (4, 3)]]
+    twins = [torch.nn.Parameter(torch.tensor(weight.numpy())) for weight in weights]
+    schedule = numpy_training.warmup_schedule(0.1, 10, 120)
+    adam = keras_training.Adam(keras_training.warmup_schedule(0.1, 10, 120), **ours_of(options, clip_norm))
+
+    def move(gradients):
+        adam.apply([ops.convert_to_tensor(gradient) for gradient in gradients], weights)
+
+    hundred_steps(rng, adam, weights, pytorch_reference(kind, twins, schedule, clip_norm, **options), twins, move)
+    assert adam.steps == 100
+
+
+@pytest.mark.keras
+def test_keras_adam_in_float32_follows_numpys(rng):
+    model = numpy_models.Linear(4, 3, rng=0).astype(np.float32)
+    start = {name: value.copy() for name, value in model.parameters().items()}
+    variables = [keras.Variable(value) for value in start.values()]
+    ours = numpy_training.Adam(model, 0.01, weight_decay=0.1, clip_norm=1.0)
+    theirs = keras_training.Adam(0.01, weight_decay=0.1, clip_norm=1.0)
+    for _ in range(20):
+        for gradient in model.gradients().values():
+            gradient[...] = rng.normal(size=gradient.shape)
+        ours.step()
+        theirs.apply([ops.convert_to_tensor(gradient) for gradient in model.gradients().values()], variables)
+    for variable, value in zip(variables, model.parameters().values()):
+        np.testing.assert_allclose(as_numpy(variable), value, atol=1e-5)
+
+
+def first_steps(gradients, **options):
+    """What the first step takes from weights of 0, in the three tracks."""
+    model = numpy_models.ParameterTree()
+    twin = torch.nn.Module()
+    variables = []
+    for name, gradient in gradients.items():
+        setattr(model, name, numpy_models.Parameter(np.zeros_like(gradient)))
+        getattr(model, name).grad[...] = gradient
+        setattr(twin, name, torch.nn.Parameter(torch.zeros(gradient.shape, dtype=torch.float64)))
+        getattr(twin, name).grad = torch.tensor(gradient)
+        variables.append(keras.Variable(np.zeros_like(gradient), dtype="float32"))
+    numpy_training.Adam(model, **options).step()
+    pytorch_training.Adam(twin, **options).step()
+    tensors = [ops.convert_to_tensor(gradient, dtype="float32") for gradient in gradients.values()]
+    keras_training.Adam(**options).apply(tensors, variables)
+    return (
+        [-value for value in model.parameters().values()],
+        [-as_numpy(weight) for weight in twin.parameters()],
+        [-as_numpy(variable) for variable in variables],
+    )
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_add_epsilon_after_the_bias_correction():
+    for (step,) in first_steps({"w": np.array([1e-8])}, learning_rate=1.0):
+        assert step.item() == pytest.approx(0.5, rel=1e-4)
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_clip_by_the_global_norm():
+    """With a large epsilon the first step is nearly the gradient over epsilon, so its length can be read off."""
+    gradients = {"a": np.array([3.0, 0.0]), "b": np.array([0.0, 4.0])}
+    for a, b in first_steps(gradients, learning_rate=1e6, epsilon=1e6, clip_norm=1.0):
+        np.testing.assert_allclose(np.concatenate([a, b]), [0.6, 0, 0, 0.8], atol=1e-4)
+    for a, b in first_steps(gradients, learning_rate=1e6, epsilon=1e6, clip_norm=5.1):  # short enough: as it is
+        np.testing.assert_allclose(np.concatenate([a, b]), [3, 0, 0, 4], atol=1e-4)
+
+
+def test_clipping_is_pytorchs(rng):
+    model = numpy_models.MLP(5, 4, 3, rng=1)
+    for gradient in model.gradients().values():
+        gradient[...] = rng.normal(size=gradient.shape)
+    parameters = [torch.nn.Parameter(torch.zeros(gradient.shape)) for gradient in model.gradients().values()]
+    copies = [torch.nn.Parameter(torch.zeros(gradient.shape)) for gradient in model.gradients().values()]
+    for parameter, copy, gradient in zip(parameters, copies, model.gradients().values()):
+        parameter.grad, copy.grad = torch.tensor(gradient).float(), torch.tensor(gradient).float()
+    factor = numpy_training._clip_factor(model.gradients(), 0.7)
+    pytorch_training._clip(copies, 0.7)
+    torch.nn.utils.clip_grad_norm_(parameters, 0.7)
+    for parameter, copy, gradient in zip(parameters, copies, model.gradients().values()):
+        np.testing.assert_allclose(factor * gradient, parameter.grad, rtol=1e-5)
+        np.testing.assert_allclose(copy.grad, parameter.grad, rtol=1e-5)
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_decay_without_the_moments():
+    """No gradient: a weight of 1 shrinks by learning_rate * weight_decay, and stays at sign-sized steps nowhere."""
+    model, twin = numpy_models.Linear(1, 1, rng=0), torch.nn.Linear(1, 1, bias=False).double()
+    model.kernel.value[...] = 1
+    torch.nn.init.ones_(twin.weight)
+    variable = keras.Variable(np.ones((1, 1)), dtype="float32")
+    numpy_training.Adam(model, 0.1, weight_decay=0.2).step()
+    pytorch_training.Adam(twin, 0.1, weight_decay=0.2).step()  # its gradient is None
+    keras_training.Adam(0.1, weight_decay=0.2).apply([ops.zeros((1, 1))], [variable])
+    for weight in (model.kernel.value, as_numpy(twin.weight), as_numpy(variable)):
+        assert weight.item() == pytest.approx(0.98, abs=1e-6)
+
+
+class EncoderInNumpy(numpy_models.Module):
+    """Kernels, biases, norms and a table, as they are in a Transformer."""
+
+    def __init__(self):
+        self.embedding = numpy_embeddings.TokenEmbedding(4, 7, rng=0)
+        self.block = numpy_encoder.EncoderBlock(4, 2, 8, rng=0)
+
+
+class EncoderInPytorch(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = pytorch_embeddings.TokenEmbedding(4, 7)
+        self.block = pytorch_encoder.EncoderBlock(4, 2, 8)
+
+
+class EncoderInKeras(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embedding = keras_embeddings.TokenEmbedding(4, 7)
+        self.block = keras_encoder.EncoderBlock(4, 2, 8)
+        self.embedding.build((None, 3))
+        self.block.build((None, 3, 4))
+        self.built = True
+
+
+@pytest.mark.parametrize("decay_all", [True, False])
+@pytest.mark.keras
+def test_keras_and_the_others_leave_biases_and_norms_out_of_the_decay_when_asked(decay_all):
+    """With gradients of 0 a step changes what decays, and nothing else."""
+    shrunk = {}
+    for track, kind in {"numpy": EncoderInNumpy, "pytorch": EncoderInPytorch, "keras": EncoderInKeras}.items():
+        model = kind()
+        set_weights(model, {name: np.ones_like(value) for name, value in get_weights(model).items()})
+        options = {"learning_rate": 0.1, "weight_decay": 0.2, "decay_all": decay_all}
+        if track == "keras":
+            adam = keras_training.Adam(**options)
+            adam.apply([ops.zeros(v.shape) for v in model.trainable_variables], model.trainable_variables)
+        else:
+            MODULES[track].Adam(model, **options).step()
+        shrunk[track] = {name: value.flat[0] for name, value in get_weights(model).items()}
+    for track, found in shrunk.items():
+        assert len(found) == 17
+        for name, value in found.items():
+            spared = not decay_all and name.split(".")[-1] in ("bias", "gamma", "beta")
+            assert value == pytest.approx(1.0 if spared else 0.98, abs=1e-6), (track, name)
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.5])
+def test_two_groups_of_parameters_are_clipped_as_one(clip_norm):
+    steps = {}
+    for decay_all in (True, False):
+        model, adam = make("pytorch", weight_decay=0.0, decay_all=decay_all, clip_norm=clip_norm)
+        pytorch_training.train(model, adam, batch_at, 3)
+        steps[decay_all] = get_weights(model)
+    for name, value in steps[True].items():
+        np.testing.assert_allclose(steps[False][name], value, atol=1e-7)
+
+
+def test_the_norm_of_the_gradient():
+    gradients = {"a": np.array([[3.0, 0.0]]), "b": np.array([0.0, -4.0])}
+    assert numpy_training.gradient_norm(gradients) == 5
+
+
+def test_zero_grad_and_frozen_weights():
+    model, adam = make("numpy")
+    for gradient in model.gradients().values():
+        gradient += 1
+    adam.zero_grad()
+    assert not any(gradient.any() for gradient in model.gradients().values())
+    twin = torch.nn.Linear(2, 2)
+    twin.bias.requires_grad_(False)
+    before = twin.bias.clone()
+    optimizer = pytorch_training.Adam(twin, weight_decay=0.5)
+    optimizer.step()
+    assert torch.equal(twin.bias, before)
+    optimizer.zero_grad()
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_adam_adds_up_the_repeated_rows_of_an_embedding():
+    import tensorflow as tf
+
+    table = keras.Variable(np.zeros((3, 2), np.float32))
+    rows = tf.IndexedSlices(tf.ones((100, 2)), tf.zeros(100, tf.int64), dense_shape=(3, 2))
+    keras_training.Adam(1e-3).apply([rows], [table])
+    np.testing.assert_allclose(table.numpy(), [[-1e-3, -1e-3], [0, 0], [0, 0]], atol=1e-7)
+
+
+@pytest.mark.keras
+def test_keras_adam_round_trip():
+    schedule = keras_training.warmup_schedule(0.1, 3, 10)
+    adam = keras_training.Adam(schedule, 0.8, 0.9, 1e-6, 0.02, 1.5, False, name="mine")
+    config = json.loads(json.dumps(keras.optimizers.serialize(adam)))
+    again = keras.optimizers.deserialize(config)
+    assert type(again) is keras_training.Adam
+    assert again.get_config() == adam.get_config()
+    expected = {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 1e-6, "weight_decay": 0.02, "clip_norm": 1.5}
+    expected |= {"decay_all": False, "name": "mine"}
+    assert {name: adam.get_config()[name] for name in expected} == expected
+    assert keras_training.Adam().get_config()["clip_norm"] is None
+
+
+BAD_ADAMS = [
+    ({"learning_rate": -1}, ValueError, "learning_rate=-1: expected a finite number of at least 0"),
+    ({"learning_rate": "fast"}, TypeError, "learning_rate is 'fast'; expected float"),
+    ({"beta_1": 1}, ValueError, r"beta_1=1: expected a rate in \[0, 1\)"),
+    ({"beta_2": -0.1}, ValueError, "beta_2=-0.1"),
+    ({"epsilon": 0}, ValueError, "epsilon=0: expected a finite number above 0"),
+    ({"epsilon": math.nan}, ValueError, "epsilon=nan"),
+    ({"weight_decay": None}, TypeError, "weight_decay is None; expected float"),
+    ({"weight_decay": -1e-3}, ValueError, "weight_decay=-0.001"),
+    ({"clip_norm": 0}, ValueError, "clip_norm=0: expected a finite number above 0"),
+    ({"clip_norm": True}, TypeError, "clip_norm is True; expected float"),
+    ({"decay_all": 1}, TypeError, "decay_all is 1; expected bool"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), BAD_ADAMS)
+@pytest.mark.keras
+def test_keras_and_the_other_adams_refuse(options, error, message):
+    for track in MODULES:
+        with pytest.raises(error, match=message):
+            make(track, **options)
+
+
+def test_adam_refuses_what_is_no_model():
+    with pytest.raises(TypeError, match="model is a dict; expected ParameterTree"):
+        numpy_training.Adam({})
+    with pytest.raises(TypeError, match="model is a list; expected Module"):
+        pytorch_training.Adam([])
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+@pytest.mark.parametrize(("rate", "error"), [(-1.0, ValueError), (math.nan, ValueError)])
+def test_a_bad_rate_of_a_schedule_is_refused(track, rate, error):
+    model, adam = make(track, learning_rate=lambda step: rate)
+    with pytest.raises(error, match="learning_rate="):
+        MODULES[track].train(model, adam, batch_at, 1)
+
+
+@pytest.mark.keras
+def test_keras_adam_refuses_a_plain_function():
+    with pytest.raises(TypeError, match="expected a number or a LearningRateSchedule"):
+        keras_training.Adam(lambda step: 0.1)
+
+
+# The loop
+
+
+def check_training(track):
+    """The loop starts at the optimizer's step, ends at num_steps, and leaves the model in evaluation mode."""
+    model, adam = make(track, dropout=0.0)
+    training = MODULES[track]
+    first = training.train(model, adam, batch_at, 3)
+    assert (first.shape, first.dtype, adam.steps) == ((3,), np.float64, 3)
+    seen = []
+
+    def watched(step):
+        seen.append(step)
+        return batch_at(step)
+
+    second = training.train(model, adam, watched, 5)
+    assert (second.shape, adam.steps, set(seen)) == ((2,), 5, {3, 4})
+    assert training.train(model, adam, watched, 5).shape == (0,)
+    return np.concatenate([first, second]), get_weights(model)
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_the_loop(track):
+    check_training(track)
+    model, adam = make(track)
+    MODULES[track].train(model, adam, batch_at, 1)
+    assert not model.training
+
+
+@pytest.mark.keras
+def test_keras_loop_takes_the_steps_of_numpys():
+    """Same weights, same batches: each loss is that of its own step, with smoothing, decay, clipping and schedule."""
+    start = get_weights(NumpyClassifier())
+    runs = {}
+    for track in ("numpy", "keras"):
+        model, adam = make(track, dropout=0.0)
+        set_weights(model, start)
+        runs[track] = MODULES[track].train(model, adam, batch_at, 8, label_smoothing=0.1)
+    np.testing.assert_allclose(runs["keras"], runs["numpy"], atol=2e-5)
+
+
+@pytest.mark.keras
+def test_keras_loop():
+    check_training("keras")
+
+
+def test_pytorch_and_numpy_take_the_same_steps():
+    start, runs = get_weights(NumpyClassifier()), {}
+    for track in ARRAYS:
+        model, adam = make(track, dropout=0.0)
+        set_weights(model, start)
+        runs[track] = MODULES[track].train(model, adam, batch_at, 8, label_smoothing=0.1)
+    np.testing.assert_allclose(runs["pytorch"], runs["numpy"], atol=2e-5)
+
+
+# Validation
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_the_others_validate_between_steps(track):
+    """Every validate_every steps and at the end, in evaluation mode; a true answer ends the run, and training goes on as it was."""
+    training, seen = MODULES[track], []
+    model, adam = make(track)
+    whole = training.train(model, adam, batch_at, 7)
+    expected = get_weights(model)
+    model, adam = make(track)
+
+    def watch(steps):
+        assert adam.steps == steps
+        if track != "keras":
+            assert not model.training
+        seen.append(training.evaluate(model, *batch_at(0)))
+
+    assert np.array_equal(training.train(model, adam, batch_at, 7, validate=watch, validate_every=3), whole)
+    assert len(seen) == 3 and len(set(seen)) == 3
+    assert all(np.array_equal(value, expected[name]) for name, value in get_weights(model).items())
+    model, adam = make(track)
+    stopped = training.train(model, adam, batch_at, 7, validate=lambda steps: steps == 4, validate_every=2)
+    assert np.array_equal(stopped, whole[:4]) and adam.steps == 4
+    rest = training.train(model, adam, batch_at, 7)  # and it can go on
+    assert np.array_equal(rest, whole[4:])
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_the_others_write_a_checkpoint_where_validation_stops(track, tmp_path):
+    training = MODULES[track]
+    model, adam = make(track)
+    options = {"checkpoint": tmp_path / "c", "checkpoint_every": 100, "validate_every": 3}
+    training.train(model, adam, batch_at, 9, validate=lambda steps: True, **options)
+    again, other = make(track, seed=4)
+    training.load_checkpoint(tmp_path / "c", again, other)
+    assert other.steps == 3
+    assert_equal(state(track, again, other), state(track, model, adam))
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_the_others_evaluate_without_dropout_and_leave_the_mode_as_it_was(track):
+    training, (inputs, targets) = MODULES[track], batch_at(0)
+    model, _ = make(track, dropout=0.5)
+    plain, _ = make(track, dropout=0.0)
+    set_weights(plain, get_weights(model))
+    logits = as_numpy(plain(torch.tensor(inputs) if track == "pytorch" else inputs))
+    expected = numpy_training.cross_entropy(logits, targets)
+    for mode in (True, False):
+        if track != "keras":
+            model.train(mode)
+        found = training.evaluate(model, inputs, targets)
+        assert isinstance(found, float) and found == pytest.approx(expected, abs=1e-6)
+        if track != "keras":
+            assert model.training == mode
+    assert training.evaluate(model, (inputs,), targets) == found
+    ignored = training.evaluate(model, inputs, np.where(targets == 2, 7, np.maximum(targets, 0)), ignore_index=7)
+    kept = np.where(targets == 2, -100, np.maximum(targets, 0))
+    assert ignored == pytest.approx(numpy_training.cross_entropy(logits, kept), abs=1e-6)
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_the_others_stop_early_and_restore_the_best(track, monkeypatch):
+    """With losses that are given: 3 2 4 2 1 5 5 5; ties bring nothing better."""
+    training = MODULES[track]
+    model, _ = make(track)
+    names = list(get_weights(model))
+    for patience, until in ((None, 8), (2, 4), (3, 8), (1, 3)):
+        given = iter([3.0, 2, 4, 2, 1, 5, 5, 5])
+        monkeypatch.setattr(training, "evaluate", lambda *_, given=given: next(given))
+        validation = training.Validation(model, *batch_at(0), patience=patience)
+        for count in range(1, 9):
+            set_weights(model, {name: np.full_like(value, count) for name, value in get_weights(model).items()})
+            if validation(10 * count):
+                break
+        assert (count, validation.steps[-1]) == (until, 10 * until)
+        assert validation.losses == [3, 2, 4, 2, 1, 5, 5, 5][:until]
+        best = 5 if until == 8 else 2
+        assert (validation.best_step, validation.best_loss) == (10 * best, min(validation.losses))
+        validation.restore()
+        assert {float(get_weights(model)[name].flat[0]) for name in names} == {best}
+    for wrong, error in ((0, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="patience"):
+            training.Validation(model, *batch_at(0), patience=wrong)
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_the_others_validate_in_a_run(track):
+    training, (inputs, targets) = MODULES[track], batch_at(99)
+    model, adam = make(track, dropout=0.0)
+    validation = training.Validation(model, inputs, targets, patience=50)
+    training.train(model, adam, batch_at, 6, validate=validation, validate_every=2)
+    assert validation.steps == [2, 4, 6]
+    assert validation.losses[-1] == training.evaluate(model, inputs, targets)
+    assert validation.best_loss == min(validation.losses)
+
+
+# Windows of a text
+
+
+def test_windows_of_a_text_are_pieces_of_it_and_the_targets_come_one_later():
+    tokens = np.random.default_rng(0).integers(0, 1000, 40)
+    batches, starts = numpy_training.text_batches(tokens, length=6, batch_size=5, seed=3), set()
+    for step in range(200):
+        inputs, targets = batches(step)
+        assert inputs.shape == targets.shape == (5, 6)
+        assert np.array_equal(inputs[:, 1:], targets[:, :-1])
+        for row, target in zip(inputs, targets):
+            (start,) = (i for i in range(34) if np.array_equal(tokens[i : i + 6], row))
+            assert target[-1] == tokens[start + 6]
+            starts.add(start)
+    assert starts == set(range(34))  # the last one's last target is the last token
+    again = numpy_training.text_batches(tokens, 6, 5, seed=3)
+    assert all(np.array_equal(a, b) for a, b in zip(again(7), batches(7)))
+    assert not np.array_equal(batches(7)[0], batches(8)[0])
+    assert not np.array_equal(numpy_training.text_batches(tokens, 6, 5, seed=4)(7)[0], batches(7)[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.arange(5), 5, 1), ValueError, "length=5: the text has only 5 tokens"),
+        ((np.arange(5), 0, 1), ValueError, "length=0: expected at least 1"),
+        ((np.arange(5), 2, 0), ValueError, "batch_size=0"),
+        ((np.arange(5.0), 2, 1), TypeError, "tokens has shape .*expected Integer"),
+        ((np.ones((2, 3), int), 2, 1), TypeError, "tokens has shape"),
+        ((np.arange(5), 1.5, 1), TypeError, "length is 1.5; expected int"),
+    ],
+)
+def test_windows_refuse(arguments, error, message):
+    with pytest.raises(error, match=message):
+        numpy_training.text_batches(*arguments)
+
+
+def two_inputs(step):
+    """The batches above in two parts, for a model that is called with both."""
+    x, targets = batch_at(step)
+    return (x[..., :2], x[..., 2:]), targets
+
+
+def joined(track, model):
+    """The classifier, called with the two parts of its features."""
+    if track == "keras":
+
+        class Joined(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.mlp = model.mlp
+                self.built = True
+
+            def call(self, left, right):
+                return self.mlp(keras.ops.concatenate([left, right], axis=-1))
+
+        return Joined()
+
+    class Joined(type(model)):
+        def forward(self, left, right):
+            return super().forward({"numpy": np.concatenate, "pytorch": torch.cat}[track]([left, right], -1))
+
+    model.__class__ = Joined
+    return model
+
+
+@pytest.mark.parametrize("track", MODULES)
+@pytest.mark.keras
+def test_keras_and_its_twins_train_a_model_of_two_inputs(track):
+    """The same model, given its features in two parts, takes the steps that it takes with one array."""
+    whole, adam = make(track, dropout=0.0)
+    start = get_weights(whole)
+    expected = MODULES[track].train(whole, adam, batch_at, 4)
+    parts, _ = make(track, dropout=0.0)
+    set_weights(parts, start)
+    model = joined(track, parts)
+    options = {"weight_decay": 0.1, "clip_norm": 0.5, "learning_rate": MODULES[track].warmup_schedule(0.05, 3, 40)}
+    adam = MODULES[track].Adam(**options) if track == "keras" else MODULES[track].Adam(model, **options)
+    np.testing.assert_allclose(MODULES[track].train(model, adam, two_inputs, 4), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_modes(track):
+    """Training drops, evaluation does not, and an error in the middle leaves the model in evaluation mode."""
+    model, adam = make(track, dropout=0.5)
+    modes = []
+
+    def failing(step):
+        modes.append(model.training)
+        return batch_at(step) if step < 2 else 1 / 0
+
+    model.eval()
+    with pytest.raises(ZeroDivisionError):
+        MODULES[track].train(model, adam, failing, 5)
+    assert modes == [True] * 3
+    assert adam.steps == 2
+    x = batch_at(0)[0] if track == "numpy" else torch.tensor(batch_at(0)[0])
+    assert np.array_equal(as_numpy(model(x)), as_numpy(model(x)))
+    model.train()
+    assert not np.array_equal(as_numpy(model(x)), as_numpy(model(x)))
+
+
+@pytest.mark.keras
+def test_keras_modes():
+    model, adam = make("keras", dropout=0.5)
+    x = batch_at(0)[0]
+    assert np.array_equal(as_numpy(model(x)), as_numpy(model(x)))
+    assert not np.array_equal(as_numpy(model(x, training=True)), as_numpy(model(x, training=True)))
+    before = as_numpy(model.dropout.seed_generator.state)
+    keras_training.train(model, adam, batch_at, 1)
+    assert not np.array_equal(as_numpy(model.dropout.seed_generator.state), before)  # fit drops
+
+
+@pytest.mark.parametrize("has_argument", [True, False], ids=["call has training", "call has no training"])
+@pytest.mark.keras
+def test_keras_train_drops_out_in_every_step(has_argument):
+    """With a learning rate of 0 and one batch, only dropout can change the loss from step to step."""
+
+    class WithoutArgument(KerasClassifier):
+        def call(self, x):
+            return self.mlp(self.dropout(x))  # the mode comes from the call around it
+
+    model = (KerasClassifier if has_argument else WithoutArgument)(dropout=0.5)
+    losses = keras_training.train(model, keras_training.Adam(0.0), lambda step: batch_at(0), 5)
+    assert len(set(losses)) == 5
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_bar_shows_the_progress(track, capfd):
+    MODULES[track].train(*make(track), batch_at, 2)
+    assert "it/s" not in capfd.readouterr().err
+    MODULES[track].train(*make(track), batch_at, 2, progress=True)
+    assert "2/2" in capfd.readouterr().err
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_shows_its_bar_and_traces_once(capfd):
+    traces = []
+
+    class Counting(KerasClassifier):
+        def call(self, x, training=None):
+            if training:
+                traces.append(x.shape)
+            return super().call(x, training)
+
+    model = Counting()
+    keras_training.train(model, keras_training.Adam(), batch_at, 10, progress=True)
+    assert "10/10" in capfd.readouterr().out
+    assert len(traces) <= 2  # once to build, once to compile
+
+
+def bad_trains(track):
+    model, adam = make(track)
+    other = make("pytorch" if track == "numpy" else "numpy")[1]
+    inputs, targets = batch_at(0)
+    return {
+        "another optimizer": (
+            (model, other, batch_at, 5),
+            {},
+            TypeError,
+            "optimizer is a Adam: expected the Adam of this",
+        ),
+        "no optimizer": ((model, None, batch_at, 5), {}, TypeError, "optimizer is a NoneType"),
+        "no batches": ((model, adam, [], 5), {}, TypeError, r"batch_at=\[\]: expected a function of the step"),
+        "no steps": ((model, adam, batch_at, 0), {}, ValueError, "num_steps=0: expected at least 1"),
+        "half a step": ((model, adam, batch_at, 0.5), {}, TypeError, "num_steps=0.5: expected a whole number"),
+        "smoothing": ((model, adam, batch_at, 5), {"label_smoothing": 1}, ValueError, "label_smoothing=1"),
+        "ignore_index": ((model, adam, batch_at, 5), {"ignore_index": None}, TypeError, "ignore_index=None"),
+        "progress": ((model, adam, batch_at, 5), {"progress": 1}, TypeError, "progress=1: expected True or False"),
+        "folder": ((model, adam, batch_at, 5), {"checkpoint": "nowhere/c"}, ValueError, "its folder does not exist"),
+        "validate every 0": ((model, adam, batch_at, 5), {"validate_every": 0}, ValueError, "validate_every=0"),
+        "no function": ((model, adam, batch_at, 5), {"validate": 3}, TypeError, "validate=3: expected a function"),
+        "every 0": ((model, adam, batch_at, 5), {"checkpoint_every": 0}, ValueError, "checkpoint_every=0"),
+        "one array": ((model, adam, lambda step: inputs, 5), {}, TypeError, r"batch_at\(0\) returned a ndarray"),
+        "no inputs": ((model, adam, lambda step: ((), targets), 5), {}, TypeError, r"batch_at\(0\) returned a tuple"),
+        "no target": ((model, adam, lambda step: ((inputs,), [1]), 5), {}, TypeError, "NumPy arrays; inputs may be"),
+        "lists": (
+            (model, adam, lambda step: ([1], [2]), 5),
+            {},
+            TypeError,
+            r"returned a tuple: expected \(inputs, targets\)",
+        ),
+        "targets": ((model, adam, lambda step: (inputs, targets + 1), 5), {}, ValueError, "is outside the 5 classes"),
+        "no targets": ((model, adam, lambda s: (inputs, 0 * targets - 100), 5), {}, ValueError, "all 36 targets are"),
+    }
+
+
+BAD_TRAINS = list(bad_trains("numpy"))
+
+
+@pytest.mark.parametrize("case", BAD_TRAINS)
+@pytest.mark.parametrize("track", ARRAYS)
+def test_the_loop_refuses(track, case):
+    arguments, options, error, message = bad_trains(track)[case]
+    with pytest.raises(error, match=message):
+        MODULES[track].train(*arguments, **options)
+
+
+@pytest.mark.parametrize("case", BAD_TRAINS)
+@pytest.mark.keras
+def test_keras_loop_refuses(case):
+    arguments, options, error, message = bad_trains("keras")[case]
+    with pytest.raises(error, match=message):
+        keras_training.train(*arguments, **options)
+
+
+@pytest.mark.keras
+def test_keras_loop_wants_one_shape():
+    def shrinking(step):
+        inputs, targets = batch_at(step)
+        return inputs[:, : 9 - step], targets[:, : 9 - step]
+
+    with pytest.raises(ValueError, match=r"batch_at\(1\) has shapes \(4, 8, 6\), \(4, 8\): expected"):
+        keras_training.train(*make("keras"), shrinking, 3)
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_another_models_optimizer_is_refused(track, tmp_path):
+    training, (model, _), (_, other) = MODULES[track], make(track), make(track)
+    for call in (
+        lambda: training.train(model, other, batch_at, 2),
+        lambda: training.save_checkpoint(tmp_path / "c", model, other),
+        lambda: training.load_checkpoint(tmp_path / "c", model, other),
+    ):
+        with pytest.raises(ValueError, match="optimizer was made for another model"):
+            call()
+
+
+@pytest.mark.keras
+def test_keras_refuses_another_models_optimizer(tmp_path):
+    (model, _), (another, other) = make("keras"), make("keras")
+    other.build(another.trainable_variables)
+    with pytest.raises(ValueError, match="optimizer was made for another model"):
+        keras_training.save_checkpoint(tmp_path / "c", model, other)
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_run_past_its_end_is_refused(track):
+    model, adam = make(track)
+    MODULES[track].train(model, adam, batch_at, 3)
+    with pytest.raises(ValueError, match="num_steps=2: the optimizer has already taken 3 steps"):
+        MODULES[track].train(model, adam, batch_at, 2)
+
+
+# Checkpoints
+
+
+class PowerCut(Exception):
+    pass
+
+
+def check_resume(track, path):
+    """Stopped in step 7 with a checkpoint at step 4, a run goes on in a new model and ends at the same bits."""
+    training = MODULES[track]
+
+    def failing(step):
+        if step == 7:
+            raise PowerCut
+        return batch_at(step)
+
+    model, adam = make(track)
+    whole = training.train(model, adam, batch_at, 10)
+    expected = state(track, model, adam)
+    with pytest.raises(PowerCut):
+        training.train(*make(track), failing, 10, checkpoint=path, checkpoint_every=4)
+    model, adam = make(track, seed=5)
+    training.load_checkpoint(path, model, adam)
+    assert adam.steps == 4
+    rest = training.train(model, adam, batch_at, 10, checkpoint=path, checkpoint_every=4)
+    assert np.array_equal(rest, whole[4:])
+    assert_equal(state(track, model, adam), expected)
+    model, adam = make(track, seed=6)
+    training.load_checkpoint(path, model, adam)  # the last one was written at the end
+    assert_equal(state(track, model, adam), expected)
+    return whole, path
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_an_interrupted_run_ends_bit_for_bit_where_the_whole_run_ends(track, tmp_path):
+    check_resume(track, tmp_path / "run")
+
+
+@pytest.mark.keras
+def test_keras_interrupted_run_ends_bit_for_bit_where_the_whole_run_ends(tmp_path):
+    check_resume("keras", tmp_path / "run")
+
+
+class UnseededClassifier(KerasClassifier):
+    """A dropout without a seed of its own: on the PyTorch backend, PyTorch's generator is behind it."""
+
+    def make_dropout(self, dropout, seed):
+        return keras.layers.Dropout(dropout)
+
+
+@pytest.mark.keras
+def test_keras_interrupted_run_ends_bit_for_bit_also_without_a_seed_of_the_dropout(tmp_path, monkeypatch):
+    monkeypatch.setitem(CLASSIFIERS, "keras", UnseededClassifier)
+    check_resume("keras", tmp_path / "run")
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+import shared
+import numpy as np
+{imports}
+from shared.{track} import models as {track}_models, training
+FEATURES, HIDDEN, CLASSES = {sizes}
+{sources}
+MODULES, CLASSIFIERS = {{{track!r}: training}}, {{{track!r}: {classifier}}}
+saves, real = [], os.fsync
+def fsync(file):
+    saves.append(file)
+    if len(saves) == 3:  # the third checkpoint is written, and not yet renamed
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(file)
+os.fsync = fsync
+training.train(*make({track!r}), batch_at, 10, checkpoint={path!r}, checkpoint_every=2)
+"""
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_killed_in_the_middle_of_a_save(track, tmp_path):
+    """The child holds only what this track needs: it starts in a second, and nothing of it survives the kill."""
+    path, training = tmp_path / "run", MODULES[track]
+    code = KILLED.format(
+        root=str(ROOT),
+        imports="import torch" if track == "pytorch" else "",
+        track=track,
+        sizes=(FEATURES, HIDDEN, CLASSES),
+        sources="\n\n".join(map(inspect.getsource, (CLASSIFIERS[track], batch_at, make))),
+        classifier=CLASSIFIERS[track].__name__,
+        path=str(path),
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (tmp_path / "run.part").exists()
+    model, adam = make(track)
+    whole = training.train(model, adam, batch_at, 10)
+    expected = state(track, model, adam)
+    model, adam = make(track, seed=5)
+    training.load_checkpoint(path, model, adam)
+    assert adam.steps == 4
+    assert np.array_equal(training.train(model, adam, batch_at, 10), whole[4:])
+    assert_equal(state(track, model, adam), expected)
+
+
+def check_failing_write(track, path, monkeypatch):
+    """A write that fails leaves the old checkpoint as it was."""
+    training = MODULES[track]
+    model, adam = make(track)
+    training.save_checkpoint(path, model, adam)
+    before = path.read_bytes()
+    training.train(model, adam, batch_at, 2)
+
+    def full(*files):
+        raise OSError("no space left on device")
+
+    for step in ("fsync", "replace"):  # while the new file is written, and when it is to take the old one's place
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
+            patch.setattr(os, step, full)
+            training.save_checkpoint(path, model, adam)
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_write_that_fails(track, tmp_path, monkeypatch):
+    check_failing_write(track, tmp_path / "run", monkeypatch)
+
+
+@pytest.mark.keras
+def test_keras_write_that_fails(tmp_path, monkeypatch):
+    check_failing_write("keras", tmp_path / "run", monkeypatch)
+
+
+def damaged(path, folder):
+    """Files that are nearly the checkpoint at path, and what is wrong with each."""
+    arrays, metadata = load_arrays(path)
+    bias, moment = "model/mlp.hidden.bias", "second_moment/mlp.readout.kernel"
+    changes = {
+        "missing weight": ({n: a for n, a in arrays.items() if n != bias}, metadata, f"missing: {bias}"),
+        "missing moment": ({n: a for n, a in arrays.items() if n != moment}, metadata, f"missing: {moment}"),
+        "unexpected": (arrays | {"model/more": np.zeros(2)}, metadata, "unexpected: model/more"),
+        "foreign": (arrays | {"else": np.zeros(2)}, metadata, "unexpected: else"),
+        "shape": (arrays | {moment: np.zeros((2, 2))}, metadata, r"has shape \(2, 2\)"),
+        "dtype": (arrays | {bias: np.zeros(HIDDEN, np.int64)}, metadata, "has dtype int64, expected floating-point"),
+        "no steps": (arrays, {"random_states": {}}, "is no checkpoint"),
+        "steps": (arrays, metadata | {"steps": -1}, "is no checkpoint"),
+        "no states": (arrays, {"steps": 1}, "is no checkpoint"),
+        "no mapping": (arrays, [1], "is no checkpoint"),
+    }
+    for track in MODULES:
+        for number, broken in enumerate((7, "zz", [1], [[1]], {"cpu": "00"}, {"dropout.": {}}, [["a", "b"]])):
+            states = metadata | {"random_states": {track: broken}}
+            changes[f"{track} state {number}"] = (arrays, states, "random state")
+    for name, (changed, its_metadata, message) in changes.items():
+        save_arrays(changed, folder / name, its_metadata)
+        yield folder / name, message
+    whole = path.read_bytes()
+    for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        (folder / f"{size} bytes").write_bytes(whole[:size])
+        yield folder / f"{size} bytes", "truncated or no safetensors file"
+    (folder / "text").write_text("not a checkpoint at all, but long enough to be read")
+    yield folder / "text", "truncated or no safetensors file"
+
+
+def check_damage(track, folder):
+    training = MODULES[track]
+    model, adam = make(track)
+    training.train(model, adam, batch_at, 2)
+    training.save_checkpoint(folder / "good", model, adam)
+    save_weights(model, folder / "weights")
+    model, adam = make(track, seed=5)
+    training.train(model, adam, batch_at, 3)
+    before = state(track, model, adam)
+    looked_at = ("keras", "pytorch") if track == "keras" and keras.backend.backend() == "torch" else (track,)
+    refused = 0
+    for path, message in [*damaged(folder / "good", folder), (folder / "weights", "is no checkpoint")]:
+        if " state " in path.name and not path.name.startswith(looked_at):
+            continue  # the random state of another track is not looked at
+        with pytest.raises(ValueError, match=message):
+            training.load_checkpoint(path, model, adam)
+        assert_equal(state(track, model, adam), before)
+        refused += 1
+    assert refused > 20
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        training.load_checkpoint(folder / "nothing", model, adam)
+    with pytest.raises(TypeError, match="optimizer is a str"):
+        training.load_checkpoint(folder / "good", model, "adam")
+    with pytest.raises(TypeError, match="optimizer is a NoneType"):
+        training.save_checkpoint(folder / "good", model, None)
+    with pytest.raises(ValueError, match=r"missing: model/hidden\.kernel; .*unexpected: model/mlp"):
+        numpy_training.load_checkpoint(folder / "good", numpy_models.MLP(FEATURES, HIDDEN, CLASSES))
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_bad_checkpoint_changes_nothing(track, tmp_path):
+    check_damage(track, tmp_path)
+
+
+@pytest.mark.keras
+def test_keras_bad_checkpoint_changes_nothing(tmp_path):
+    check_damage("keras", tmp_path)
+
+
+def check_weights_only(track, path):
+    """Without an optimizer only the weights are loaded; a run that goes on from them is another one."""
+    training = MODULES[track]
+    model, adam = make(track)
+    whole = training.train(model, adam, batch_at, 4, checkpoint=path, checkpoint_every=4)
+    whole = np.concatenate([whole, training.train(model, adam, batch_at, 8)])
+    model, adam = make(track, seed=5)
+    before = state(track, model, adam)
+    training.load_checkpoint(path, model)
+    after = state(track, model, adam)
+    assert all(np.array_equal(after[name], before[name]) for name in after if not name.startswith("model/"))
+    assert any(not np.array_equal(after[name], before[name]) for name in after if name.startswith("model/"))
+    assert not np.allclose(training.train(model, adam, batch_at, 8)[4:], whole[4:])
+
+
+@pytest.mark.parametrize("track", ARRAYS)
+def test_weights_alone_do_not_resume_a_run(track, tmp_path):
+    check_weights_only(track, tmp_path / "run")
+
+
+@pytest.mark.keras
+def test_keras_weights_alone_do_not_resume_a_run(tmp_path):
+    check_weights_only("keras", tmp_path / "run")
+
+
+def travel(tracks, path):
+    """Four steps in each track, each going on from the checkpoint of the one before; and all of them in the first alone."""
+    start = get_weights(NumpyClassifier())
+    model, adam = make(tracks[0], dropout=0.0)
+    set_weights(model, start)
+    whole = MODULES[tracks[0]].train(model, adam, batch_at, 4 * len(tracks))
+    expected = get_weights(model)
+    found = []
+    for number, track in enumerate(tracks):
+        model, adam = make(track, dropout=0.0, seed=number)
+        if number:
+            MODULES[track].load_checkpoint(path, model, adam)
+        else:
+            set_weights(model, start)
+        assert adam.steps == 4 * number
+        found.append(MODULES[track].train(model, adam, batch_at, 4 * (number + 1), checkpoint=path))
+    np.testing.assert_allclose(np.concatenate(found), whole, atol=2e-5)
+    for name, value in get_weights(model).items():
+        np.testing.assert_allclose(value, expected[name], atol=2e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("tracks", [("numpy", "pytorch", "numpy"), ("pytorch", "numpy", "pytorch")])
+def test_a_run_goes_on_in_another_framework(tracks, tmp_path):
+    travel(tracks, tmp_path / "run")
+
+
+@pytest.mark.keras
+def test_keras_goes_on_with_the_runs_of_others(tmp_path):
+    travel(("numpy", "keras", "pytorch"), tmp_path / "run")
+
+
+def test_what_a_checkpoint_holds(tmp_path):
+    model, adam = make("pytorch")
+    pytorch_training.train(model, adam, batch_at, 3)
+    pytorch_training.save_checkpoint(tmp_path / "c", model, adam)
+    arrays = safetensors.numpy.load_file(tmp_path / "c")
+    names = [f"mlp.{layer}.{kind}" for layer in ("hidden", "readout") for kind in ("bias", "kernel")]
+    groups = ("model", "first_moment", "second_moment")
+    assert sorted(arrays) == sorted(f"{group}/{name}" for group in groups for name in names)
+    assert arrays["first_moment/mlp.hidden.kernel"].shape == (FEATURES, HIDDEN)
+    moment = adam.state[model.mlp.hidden.weight]["exp_avg"].numpy().T
+    assert np.array_equal(arrays["first_moment/mlp.hidden.kernel"], moment)
+    assert load_arrays(tmp_path / "c")[1]["steps"] == 3
+
+
+@pytest.mark.keras
+def test_keras_saves_a_trained_model_whole(tmp_path):
+    model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
+    adam = keras_training.Adam(keras_training.warmup_schedule(0.01, 2, 9), clip_norm=1.0)
+    keras_training.train(model, adam, batch_at, 2, label_smoothing=0.1, ignore_index=-100)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    x = batch_at(0)[0]
+    np.testing.assert_array_equal(as_numpy(again(x)), as_numpy(model(x)))
+    assert again.optimizer.steps == 2
+    assert again.optimizer.get_config() == adam.get_config()
+    assert again.loss.get_config() == model.loss.get_config()
+
+
+# The three together
+
+
+@pytest.mark.keras
+def test_keras_and_the_others_take_the_same_arguments():
+    """Adam's `model` is the one declared difference: in Keras `compile` hands it the weights."""
+    names = ("cross_entropy", "warmup_schedule", "Adam", "save_checkpoint", "load_checkpoint", "train")
+    for name in (*names, "evaluate", "Validation"):
+        expected = list(inspect.signature(getattr(numpy_training, name)).parameters.items())
+        for track in ("pytorch", "keras"):
+            found = inspect.signature(getattr(MODULES[track], name)).parameters
+            missing = {"model"} if (name, track) == ("Adam", "keras") else set()
+            kept = [(key, value.default) for key, value in found.items() if key != "kwargs"]
+            assert kept == [(key, value.default) for key, value in expected if key not in missing], (name, track)
+
+
+@pytest.mark.parametrize("name", ["train", "cross_entropy", "Adam.step", "Validation.__call__", "evaluate"])
+def test_the_three_take_the_same_steps(name):
+    words = [[w for group, _ in side_by_side.read_steps(t, "training", name) for w in group] for t in MODULES]
+    assert words[0] == words[1] == words[2] and len(words[0]) >= 3

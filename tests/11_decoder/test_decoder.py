@@ -1,0 +1,937 @@
+"""Chapter 11: the decoder, held against PyTorch's own, against finite differences, and against its twins."""
+
+import warnings
+from functools import partial
+
+import keras
+import numpy as np
+import pytest
+import torch
+from keras import ops
+from torch import nn
+from torch.nn import functional as F
+
+import shared.keras.decoder as keras_track
+import shared.numpy.decoder as numpy_track
+import shared.pytorch.decoder as pytorch_track
+from shared import parity
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.keras.attention import padding_mask as keras_padding_mask
+
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+every_track = pytest.mark.parametrize("track", TRACKS)
+ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
+BLOCK = {"d_model": 8, "num_heads": 2, "d_ff": 12}  # head_dim 4
+WITH_MEMORY, NAMES = ("DecoderBlock", "Decoder"), ("DecoderBlock", "Decoder", "DecoderOnlyBlock")
+LENGTHS, MEMORY_LENGTHS = np.array([5, 3, 1, 4]), np.array([2, 7, 4, 7])  # of 5 and 7 positions
+SELF_MASK = (np.arange(5) < LENGTHS[:, None])[:, None, None, :]  # (batch, 1, 1, length)
+MEMORY_MASK = (np.arange(7) < MEMORY_LENGTHS[:, None])[:, None, None, :]
+
+
+def scrambled(module):
+    """The module with every weight random, gamma and beta included, so that no mistake hides behind ones and zeros."""
+    rng = np.random.default_rng(7)
+    weights = {name: rng.normal(scale=0.4, size=value.shape) for name, value in get_weights(module).items()}
+    set_weights(module, {name: value + name.endswith("gamma") for name, value in weights.items()})
+    return module
+
+
+def make(track: str, name: str, **arguments):
+    """A scrambled module of a track: float64 but for Keras, with the same weights in the three."""
+    module = getattr(TRACKS[track], name)(**BLOCK | arguments)
+    if track == "pytorch":
+        module.double()
+    if track == "keras":
+        module.build((None, None, 8))
+    return scrambled(module)
+
+
+def tensor(track: str, array):
+    return torch.tensor(array) if track == "pytorch" and isinstance(array, np.ndarray) else array
+
+
+def run(track: str, module, *inputs, **arguments) -> np.ndarray:
+    arguments = {name: tensor(track, value) for name, value in arguments.items()}
+    return as_numpy(module(*(tensor(track, each) for each in inputs), **arguments))
+
+
+class ListCache:
+    """The plainest cache: what came, in lists."""
+
+    def __init__(self):
+        self.keys, self.values = [], []
+
+    def append(self, key, value):
+        self.keys.append(key)
+        self.values.append(value)
+        join = {np.ndarray: np.concatenate, torch.Tensor: torch.cat}.get(type(key), ops.concatenate)
+        return join(self.keys, 2), join(self.values, 2)
+
+
+@pytest.fixture
+def inputs(rng) -> dict[str, np.ndarray]:
+    return {"x": rng.normal(size=(4, 5, 8)), "memory": rng.normal(size=(4, 7, 8))}
+
+
+# NumPy: the hand-written backward
+
+
+@ORDERS
+def test_numpy_backward_three_ways(norm_first, rng):
+    sizes = {"d_model": 4, "num_heads": 2, "d_ff": 5, "norm_first": norm_first, "activation": "gelu_tanh"}
+    last_beta = "norm.beta" if norm_first else "blocks.1.feed_forward_residual.norm.beta"
+    parity.check_backward(
+        scrambled(numpy_track.Decoder(**sizes, num_layers=2)),
+        pytorch_track.Decoder(**sizes, num_layers=2),
+        {"x": rng.normal(size=(2, 3, 4)), "memory": rng.normal(size=(2, 5, 4))},
+        closed_forms={last_beta: lambda grad_output: grad_output.sum(axis=(0, 1))},
+        self_mask=rng.random((2, 2, 3, 3)) < 0.8,
+        memory_mask=rng.random((2, 2, 3, 5)) < 0.7,
+    )
+    parity.check_backward(
+        scrambled(numpy_track.DecoderOnlyBlock(**sizes)),
+        pytorch_track.DecoderOnlyBlock(**sizes),
+        {"x": rng.normal(size=(2, 4, 4))},
+        mask=rng.random((2, 2, 4, 4)) < 0.8,
+    )
+
+
+def test_numpy_causal_self_attention_sums_three_gradients(rng):
+    attention = scrambled(numpy_track.CausalSelfAttention(8, 2))
+    x, grad_output = rng.normal(size=(2, 3, 5, 8))
+    parity.check_backward(attention, pytorch_track.CausalSelfAttention(8, 2), {"x": x})
+    attention(x)
+    parts = super(type(attention), attention).backward(grad_output)
+    assert len(parts) == 3 and np.array_equal(attention.backward(grad_output), sum(parts))
+
+
+@ORDERS
+def test_numpy_gradient_of_the_memory_is_a_sum_over_blocks(norm_first, inputs, rng):
+    decoder = make("numpy", "Decoder", num_layers=3, norm_first=norm_first)
+    grad_output = rng.normal(size=(4, 5, 8))
+    decoder(**inputs, memory_mask=MEMORY_MASK)
+    grad_x, grad_memory = decoder.backward(grad_output)
+    grad, parts = (decoder.norm.backward(grad_output) if norm_first else grad_output), []
+    for block in reversed(decoder.blocks):
+        grad, part = block.backward(grad)
+        parts.append(part)
+    assert np.allclose(grad_x, grad, rtol=0, atol=1e-12) and np.allclose(grad_memory, sum(parts), rtol=0, atol=1e-12)
+    assert all(np.abs(grad_memory - part).max() > 1e-2 for part in parts)
+    assert not grad_memory[~np.broadcast_to(MEMORY_MASK[:, 0, 0], (4, 7))].any()
+
+
+def test_numpy_gradients_add_up_and_keep_the_dtype(inputs, rng):
+    decoder = numpy_track.Decoder(**BLOCK, num_layers=2, norm_first=True, rng=0).astype(np.float32)
+    x, memory = (each.astype(np.float32) for each in inputs.values())
+    grad_output = rng.normal(size=x.shape).astype(np.float32)
+    assert decoder(x, memory, SELF_MASK, MEMORY_MASK).dtype == np.float32
+    assert [grad.dtype for grad in decoder.backward(grad_output)] == [np.float32] * 2
+    once = {name: gradient.copy() for name, gradient in decoder.gradients().items()}
+    decoder.backward(grad_output)
+    for name, gradient in decoder.gradients().items():
+        assert gradient.dtype == np.float32
+        assert np.allclose(gradient, 2 * once[name], rtol=1e-5, atol=1e-6)
+
+
+def test_numpy_future_has_no_gradient(inputs):
+    """Output i depends on inputs up to i, so the gradient of later inputs is zero, to the last bit."""
+    for name in NAMES:
+        module = make("numpy", name)
+        given = inputs.values() if name in WITH_MEMORY else [inputs["x"]]
+        for position in range(5):
+            grad_output = np.zeros((4, 5, 8))
+            grad_output[:, position] = np.random.default_rng(position).normal(size=(4, 8))
+            module(*given)
+            grads = module.backward(grad_output)
+            grad_x = grads[0] if name in WITH_MEMORY else grads
+            assert not grad_x[:, position + 1 :].any() and grad_x[:, : position + 1].all()
+
+
+def test_numpy_backward_after_a_cached_call_is_refused(rng):
+    block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
+    y = block(x, cache=ListCache())
+    for module in (block, block.attention):
+        with pytest.raises(ValueError, match="the last call had a cache, which is for inference"):
+            module.backward(y)
+    block(x)
+    assert block.backward(y).shape == x.shape
+
+
+def test_numpy_one_seed_one_decoder(inputs):
+    first, second, third = (numpy_track.Decoder(**BLOCK, dropout=0.3, num_layers=2, rng=seed) for seed in (0, 0, 1))
+    assert np.array_equal(first(**inputs), second(**inputs))  # weights and zeros
+    assert not np.allclose(first.eval()(**inputs), third.eval()(**inputs))
+
+
+def test_numpy_backward_says_what_is_wrong(inputs, rng):
+    for name in NAMES:
+        module = getattr(numpy_track, name)(**BLOCK)
+        with pytest.raises(AttributeError, match="call the module first"):
+            module.backward(rng.normal(size=(4, 5, 8)))
+        module(*(inputs.values() if name in WITH_MEMORY else [inputs["x"]]))
+        with pytest.raises(TypeError, match=r"grad_output has shape \(4, 5, 7\).*; expected .*'batch length 8'"):
+            module.backward(rng.normal(size=(4, 5, 7)))
+
+
+# PyTorch: against torch.nn
+
+
+def copy_into(layer: nn.Module, block) -> nn.Module:
+    """Our block's weights into PyTorch's decoder layer, or encoder layer if the block has no memory."""
+    memory = isinstance(block, pytorch_track.DecoderBlock)
+    own, residual = (
+        (block.self_attention, block.self_attention_residual) if memory else (block.attention, block.attention_residual)
+    )
+    attentions, norms = {"self_attn": own}, [residual.norm]
+    if memory:
+        attentions["multihead_attn"] = block.cross_attention
+        norms.append(block.cross_attention_residual.norm)
+    state = {}
+    for name, ours in attentions.items():
+        for part in ("weight", "bias"):
+            packed = [getattr(each, part) for each in (ours.query, ours.key, ours.value)]
+            state[f"{name}.in_proj_{part}"] = torch.cat(packed)
+            state[f"{name}.out_proj.{part}"] = getattr(ours.output, part)
+    parts = {"linear1": block.feed_forward.expand, "linear2": block.feed_forward.contract}
+    parts |= {f"norm{i + 1}": norm for i, norm in enumerate([*norms, block.feed_forward_residual.norm])}
+    for name, ours in parts.items():
+        state |= {f"{name}.{part}": value for part, value in ours.state_dict().items()}
+    layer.load_state_dict(state)
+    return layer
+
+
+def torch_layer(norm_first: bool, activation: str = "relu", kind=nn.TransformerDecoderLayer, dropout: float = 0.0):
+    return kind(
+        8, 2, 12, dropout=dropout, activation=activation, batch_first=True, norm_first=norm_first
+    ).double()  # fmt: skip
+
+
+THEIR_MASKS = {
+    "tgt_mask": torch.ones(5, 5, dtype=torch.bool).triu(1),
+    "tgt_key_padding_mask": torch.tensor(~SELF_MASK[:, 0, 0]),
+    "memory_key_padding_mask": torch.tensor(~MEMORY_MASK[:, 0, 0]),
+}
+OUR_MASKS = {"self_mask": torch.tensor(SELF_MASK), "memory_mask": torch.tensor(MEMORY_MASK)}
+
+
+@ORDERS
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("mode", [True, False], ids=["train", "eval"])
+def test_pytorch_block_is_torch_nn_transformer_decoder_layer(norm_first, activation, mode, inputs):
+    block = make("pytorch", "DecoderBlock", norm_first=norm_first, activation=activation).train(mode)
+    layer = copy_into(torch_layer(norm_first, activation), block).train(mode)
+    x, memory = map(torch.tensor, inputs.values())
+    for grad_mode in (True, False):
+        with torch.set_grad_enabled(grad_mode):
+            ours, theirs = block(x, memory, **OUR_MASKS), layer(x, memory, **THEIR_MASKS)
+            assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+            unmasked = layer(x, memory, tgt_mask=THEIR_MASKS["tgt_mask"])
+            assert torch.allclose(block(x, memory), unmasked, rtol=0, atol=1e-12)
+
+
+@ORDERS
+def test_pytorch_decoder_is_torch_nn_transformer_decoder(norm_first, inputs):
+    decoder = make("pytorch", "Decoder", norm_first=norm_first, num_layers=3)
+    last = nn.LayerNorm(8).double() if norm_first else None
+    stack = nn.TransformerDecoder(torch_layer(norm_first), 3, norm=last)
+    for layer, block in zip(stack.layers, decoder.blocks):
+        copy_into(layer, block)
+    if norm_first:
+        stack.norm.load_state_dict(decoder.norm.state_dict())
+    x, memory = (torch.tensor(each, requires_grad=True) for each in inputs.values())
+    grad_output = torch.randn_like(x)
+    ours, theirs = decoder(x, memory, **OUR_MASKS), stack(x, memory, **THEIR_MASKS)
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+    our_weight, their_weight = (
+        decoder.blocks[0].cross_attention.output.weight,
+        stack.layers[0].multihead_attn.out_proj.weight,
+    )
+    for gradients in zip(
+        torch.autograd.grad(ours, (x, memory, our_weight), grad_output),
+        torch.autograd.grad(theirs, (x, memory, their_weight), grad_output),
+    ):
+        assert torch.allclose(*gradients, rtol=0, atol=1e-11)
+
+
+@ORDERS
+def test_pytorch_decoder_only_block_is_a_causal_torch_nn_encoder_layer(norm_first, inputs):
+    block = make("pytorch", "DecoderOnlyBlock", norm_first=norm_first)
+    layer = copy_into(torch_layer(norm_first, kind=nn.TransformerEncoderLayer), block)
+    x, causal = torch.tensor(inputs["x"]), THEIR_MASKS["tgt_mask"]
+    assert torch.allclose(block(x), layer(x, src_mask=causal), rtol=0, atol=1e-12)
+    padded = layer(x, src_mask=causal, src_key_padding_mask=THEIR_MASKS["tgt_key_padding_mask"])
+    assert torch.allclose(block(x, OUR_MASKS["self_mask"]), padded, rtol=0, atol=1e-12)
+
+
+def test_pytorch_dropout_acts_where_torch_nn_drops():
+    """With the same rate the expected output agrees; with one place of dropout more or less it would not."""
+    block = make("pytorch", "DecoderBlock", dropout=0.4, norm_first=True)
+    layer = copy_into(torch_layer(True, dropout=0.4), block)
+    x, memory = (torch.randn(1, n, 8, dtype=torch.float64).repeat(4000, 1, 1) for n in (3, 4))
+    causal = torch.ones(3, 3, dtype=torch.bool).triu(1)
+    with torch.no_grad():
+        ours, theirs = block(x, memory), layer(x, memory, tgt_mask=causal)
+    error = (ours.var(dim=0) / 4000 * 2).sqrt()
+    assert ((ours.mean(dim=0) - theirs.mean(dim=0)).abs() < 5 * error).all()
+    assert torch.allclose(ours.var(dim=0), theirs.var(dim=0), rtol=0.25)
+
+
+@pytest.mark.parametrize(("plain", "block"), [(False, 256), (True, 256), (True, 4)], ids=["sdpa", "triangle", "blocks"])
+def test_pytorch_ways_to_a_causal_mask_agree(plain, block, rng, monkeypatch):
+    """With and without PyTorch's flag, in one block or more, outputs and gradients are chapter 06's with the mask."""
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
+    monkeypatch.setattr(pytorch_track, "_BLOCK", block)
+    attention = pytorch_track.CausalSelfAttention(8, 2).double()
+    x, grad_output = torch.tensor(rng.normal(size=(2, 3, 6, 8)))
+    x.requires_grad_()
+    causal = torch.ones(6, 6, dtype=torch.bool).tril()
+    expected = super(type(attention), attention).forward(x, x, x, causal)
+    ways = attention(x), attention(x, torch.ones(6, dtype=torch.bool)), attention(x, cache=ListCache())
+    for y in ways:
+        assert torch.allclose(y, expected, rtol=0, atol=1e-12)
+        grads = [torch.autograd.grad(each, x, grad_output, retain_graph=True)[0] for each in (y, expected)]
+        assert torch.allclose(*grads, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
+def test_pytorch_dropout_of_weights_acts_on_every_way(plain, monkeypatch):
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
+    attention, silent = (pytorch_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
+    silent.load_state_dict(attention.state_dict())
+    x, mask = torch.randn(2, 6, 8), torch.ones(6, dtype=torch.bool)
+    for arguments in ({}, {"mask": mask}):
+        assert not torch.allclose(attention.train()(x, **arguments), attention(x, **arguments))
+        assert torch.equal(attention.eval()(x, **arguments), silent(x, **arguments))
+    many = attention.train()(x[:1].expand(4000, 6, 8))
+    assert torch.allclose(many.mean(dim=0), silent(x[0:1])[0], atol=0.05)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
+def test_pytorch_flag_is_used_only_where_it_is_right(plain, monkeypatch):
+    """Without another mask and behind no cached position the triangle from the top left is ours, and nowhere else."""
+    flags = []
+
+    def watch(*arguments, original=F.scaled_dot_product_attention, **named):
+        flags.append((len(arguments) > 3 and arguments[3] is not None, named.get("is_causal", False)))
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", watch)
+    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
+    attention, cache, x = pytorch_track.CausalSelfAttention(8, 2), ListCache(), torch.randn(2, 3, 8)
+    flag = [] if plain else [(False, True)]  # a mask is given, the flag is set
+    attention(x), attention(x, torch.ones(3, 3, dtype=torch.bool))
+    assert flags == [*flag, (True, False)]
+    flags.clear()
+    attention(x, cache=cache), attention(x, cache=cache), attention(x[:, :1], cache=cache)
+    assert flags == [*flag, (True, False), (False, False)]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_ways_to_a_causal_mask_agree(float64, rng):
+    """With and without another mask, outputs and gradients are those of chapter 06's attention with the causal one."""
+    import tensorflow as tf
+
+    attention, causal = keras_track.CausalSelfAttention(8, 2), np.tril(np.ones((6, 6), dtype=bool))
+    attention.build((None, None, 8))
+    scrambled(attention)
+    x, grad_output = tf.constant(rng.normal(size=(2, 3, 6, 8)))
+
+    def output_and_gradient(function):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        return as_numpy(y), as_numpy(tape.gradient(y, x, output_gradients=grad_output))
+
+    expected = output_and_gradient(lambda x: super(type(attention), attention).call(x, x, x, causal))
+    for arguments in ({}, {"mask": np.ones(6, dtype=bool)}, {"cache": ListCache()}):
+        for ours, theirs in zip(output_and_gradient(partial(attention, **arguments)), expected):
+            assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.keras
+def test_keras_dropout_of_weights_acts_on_every_way():
+    attention, plain = (keras_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
+    for layer in (attention, plain):
+        layer.build((None, None, 8))
+    set_weights(plain, get_weights(attention))
+    x = keras.random.normal((2, 6, 8), seed=0)
+    for arguments in ({}, {"mask": np.ones(6, dtype=bool)}):
+        once, again = (as_numpy(attention(x, training=True, **arguments)) for _ in range(2))
+        assert not np.allclose(once, again)
+        assert np.array_equal(as_numpy(attention(x, **arguments)), as_numpy(plain(x, **arguments)))
+        many = as_numpy(attention(ops.tile(x[:1], (4000, 1, 1)), training=True, **arguments))
+        assert np.allclose(many.mean(axis=0), as_numpy(plain(x[:1], **arguments))[0], atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "formula"),
+    [(torch.bfloat16, 1024, True), (torch.bfloat16, 1025, False), (torch.float32, 6, False), (torch.float64, 6, False)],
+)
+def test_pytorch_takes_the_formula_in_bfloat16_up_to_1024_positions(dtype, length, formula):
+    query, key, value = torch.randn(3, 2, 2, length, 4)
+    assert pytorch_track._formula_is_faster(query.to(dtype)) is formula
+    y = pytorch_track._causal_attention(query.to(dtype), key.to(dtype), value.to(dtype), torch.nn.Dropout(0.0))
+    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    assert y.dtype == dtype and torch.allclose(y.float(), expected, atol=0.05 if dtype == torch.bfloat16 else 1e-5)
+
+
+@every_track
+def test_causal_self_attention_has_the_weights_of_multi_head_attention(track):
+    attention = TRACKS[track].CausalSelfAttention(8, 2)
+    parent = next(each for each in type(attention).__mro__ if each.__name__ == "MultiHeadAttention")(8, 2)
+    if track == "keras":
+        attention.build((None, None, 8)), parent.build((None, None, 8))
+    shapes = {name: value.shape for name, value in get_weights(parent).items()}
+    assert {name: value.shape for name, value in get_weights(attention).items()} == shapes
+
+
+# The three together
+
+
+@ORDERS
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("activation", "tolerance"), [("relu", 1e-10), ("gelu", 1e-7)])
+def test_three_decoders_are_one_function(norm_first, activation, tolerance, float64, inputs, rng):
+    sizes = {**BLOCK, "norm_first": norm_first, "num_layers": 2, "activation": activation, "eps": 1e-3}
+    self_mask, memory_mask = rng.random((4, 2, 5, 5)) < 0.7, rng.random((4, 2, 5, 7)) < 0.7
+    self_mask[1, 0, 2] = memory_mask[2, 1, 3] = False  # queries that may attend to nothing
+    twins = [scrambled(numpy_track.Decoder(**sizes)), pytorch_track.Decoder(**sizes), keras_track.Decoder(**sizes)]
+    masks = {"self_mask": self_mask, "memory_mask": memory_mask}
+    parity.compare_modules(*twins, inputs, tolerance=tolerance, **masks)
+    outputs = {}
+    for track, module in zip(TRACKS, twins):
+        given = {name: tensor(track, value) for name, value in (inputs | masks).items()}
+        output, weights = module(**given, return_weights=True)
+        assert np.array_equal(as_numpy(module(**given)), as_numpy(output)) or track == "pytorch"
+        outputs[track] = {"output": output} | {str(i): each for i, each in enumerate(weights)}
+        assert [as_numpy(each).shape for each in weights] == [(4, 2, 5, 7)] * 2
+    parity.compare(outputs, tolerance)
+    assert not as_numpy(weights[0])[np.broadcast_to(~memory_mask, (4, 2, 5, 7))].any()
+
+
+@ORDERS
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("shape", [(4, 1, 1, 5), (4, 2, 5, 5), (1, 5), None])
+def test_three_blocks_are_one_function_with_every_shape_of_mask(norm_first, shape, float64, inputs, rng):
+    mask = None if shape is None else rng.random(shape) < 0.7
+    memory_mask = {} if shape is None else {"memory_mask": rng.random((*shape[:-1], 7)) < 0.7}
+    sizes = {**BLOCK, "norm_first": norm_first}
+    for name, given, masks in (
+        ("DecoderBlock", inputs, {"self_mask": mask, **memory_mask}),
+        ("DecoderOnlyBlock", {"x": inputs["x"]}, {"mask": mask}),
+    ):
+        twins = [getattr(TRACKS[track], name)(**sizes) for track in TRACKS]
+        parity.compare_modules(
+            scrambled(twins[0]), *twins[1:], given, **{k: v for k, v in masks.items() if v is not None}
+        )
+
+
+@ORDERS
+@pytest.mark.keras
+def test_keras_agrees_with_numpy_in_float32(norm_first, inputs):
+    x, memory = (each.astype(np.float32) for each in inputs.values())
+    for name in NAMES:
+        reference = make("numpy", name, norm_first=norm_first).astype(np.float32)
+        layer = make("keras", name, norm_first=norm_first)
+        given = (x, memory) if name in WITH_MEMORY else (x,)
+        for masks in ((), (SELF_MASK, MEMORY_MASK)[: len(given)]):
+            expected = reference(*given, *masks)
+            assert np.abs(as_numpy(layer(*given, *masks)) - expected).max() < 1e-5 * max(1, np.abs(expected).max())
+
+
+@every_track
+@ORDERS
+def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
+    part = {f"feed_forward.{name}": shape for name, shape in (
+        ("expand.kernel", (8, 12)), ("expand.bias", (12,)), ("contract.kernel", (12, 8)), ("contract.bias", (8,))
+    )}  # fmt: skip
+
+    def attention(name: str) -> dict[str, tuple]:
+        parts = {f"{name}.{each}.kernel": (8, 8) for each in ("query", "key", "value", "output")}
+        return parts | {f"{each.removesuffix('kernel')}bias": (8,) for each in parts}
+
+    def norm(name: str) -> dict[str, tuple]:
+        return {f"{name}_residual.norm.{each}": (8,) for each in ("gamma", "beta")}
+
+    part |= norm("feed_forward")
+    alone = attention("attention") | norm("attention") | part
+    block = part | {
+        k: v for name in ("self_attention", "cross_attention") for k, v in (attention(name) | norm(name)).items()
+    }
+    stack = {f"blocks.{i}.{name}": shape for i in range(2) for name, shape in block.items()}
+    stack |= {"norm.gamma": (8,), "norm.beta": (8,)} if norm_first else {}
+    for name, expected in (("DecoderOnlyBlock", alone), ("DecoderBlock", block), ("Decoder", stack)):
+        arguments = {"norm_first": norm_first} | ({"num_layers": 2} if name == "Decoder" else {})
+        module = make(track, name, **arguments)
+        assert {name: value.shape for name, value in get_weights(module).items()} == expected
+        save_weights(module, tmp_path / "weights.safetensors")
+        for other, modules in TRACKS.items() if name == "Decoder" else ():
+            loaded = getattr(modules, name)(**BLOCK, **arguments)
+            if other == "keras":
+                loaded.build((None, None, 8))
+            load_weights(loaded, tmp_path / "weights.safetensors")
+            for key, value in get_weights(loaded).items():
+                assert np.allclose(value, get_weights(module)[key], rtol=1e-6, atol=1e-6)
+
+
+@every_track
+def test_attributes_stand_in_the_same_order(track):
+    expected = ["self_attention", "self_attention_residual", "cross_attention", "cross_attention_residual"]
+    expected += ["feed_forward", "feed_forward_residual"]
+    names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderBlock"))))
+    assert names == expected
+    names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderOnlyBlock"))))
+    assert names == ["attention", "attention_residual", "feed_forward", "feed_forward_residual"]
+
+
+# What a decoder may see
+
+
+def in_mode(track: str, module, training: bool):
+    """The module in a mode, and what its call needs to be in that mode."""
+    return (module, {"training": training}) if track == "keras" else (module.train(training), {})
+
+
+@every_track
+@ORDERS
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("name", NAMES)
+def test_future_does_not_leak(track, norm_first, training, name, inputs, rng):
+    """Changing token j leaves the outputs before it identical to the bit, with and without another mask."""
+    module, mode = in_mode(track, make(track, name, norm_first=norm_first), training)
+    x, memory = inputs.values()
+    memory = [memory] if name in WITH_MEMORY else []
+    for masks in ({}, {"self_mask" if memory else "mask": np.ones((4, 1, 1, 5), dtype=bool)}):
+        before = run(track, module, x, *memory, **masks, **mode)
+        for position in range(5) if track != "keras" else (0, 1, 4):
+            changed = x.copy()
+            changed[:, position] += rng.normal(size=8)
+            moved = (run(track, module, changed, *memory, **masks, **mode) != before).any(axis=(0, 2))
+            assert moved.tolist() == [i >= position for i in range(5)]
+
+
+@every_track
+@pytest.mark.parametrize("name", WITH_MEMORY)
+def test_padding_of_the_source_never_matters_and_the_rest_always_does(track, name, inputs, rng):
+    """Each position of the target sees each real position of the source, the last included: nothing causal there."""
+    module, (x, memory) = make(track, name), inputs.values()
+    before = run(track, module, x, memory, memory_mask=MEMORY_MASK)
+    for position in range(7):
+        changed = memory.copy()
+        changed[:, position] += rng.normal(size=(4, 8))
+        moved = (run(track, module, x, changed, memory_mask=MEMORY_MASK) != before).any(axis=-1)  # (batch, length)
+        assert np.array_equal(moved, np.repeat(MEMORY_MASK[:, 0, 0, position, None], 5, axis=1))
+        if position == 4:  # as many as the target's: a causal mask would fit
+            short, moved = memory[:, :5], changed[:, :5]
+            assert (run(track, module, x, moved) != run(track, module, x, short)).any(axis=-1).all()
+
+
+@every_track
+@pytest.mark.parametrize("name", NAMES)
+def test_padding_of_the_target_changes_nothing(track, name, inputs, rng):
+    """Wherever the padding is: here in front, where the causal mask would not hide it."""
+    module, (x, memory) = make(track, name), inputs.values()
+    memory = [memory] if name in WITH_MEMORY else []
+    mask = {"self_mask" if memory else "mask": SELF_MASK[..., ::-1].copy()}
+    real = np.broadcast_to(SELF_MASK[:, 0, 0, ::-1], (4, 5))
+    disturbed = np.where(real[..., None], x, rng.normal(size=x.shape))
+    expected, same = (run(track, module, each, *memory, **mask)[real] for each in (x, disturbed))
+    assert np.array_equal(same, expected)
+    assert not np.allclose(
+        run(track, module, disturbed, *memory)[real], run(track, module, x, *memory)[real], atol=1e-2
+    )
+
+
+@every_track
+def test_every_block_gets_both_masks(track, inputs, rng):
+    """In the first block alone, what is masked would come in through the second."""
+    module, (x, memory) = make(track, "Decoder", num_layers=3), inputs.values()
+    masks = {"self_mask": np.eye(5, dtype=bool), "memory_mask": np.arange(7)[None] < 3}
+    changed = x.copy()
+    changed[:, 1] += rng.normal(size=8)
+    moved = run(track, module, changed, memory, **masks) != run(track, module, x, memory, **masks)
+    assert moved.any(axis=(0, 2)).tolist() == [False, True, False, False, False]
+    other = np.where((np.arange(7) < 3)[:, None], memory, rng.normal(size=memory.shape))
+    assert np.array_equal(run(track, module, x, other, **masks), run(track, module, x, memory, **masks))
+
+
+@every_track
+@pytest.mark.parametrize("name", NAMES)
+def test_a_position_is_what_it_would_be_at_the_end(track, name, inputs):
+    module, (x, memory) = make(track, name), inputs.values()
+    memory = [memory] if name in WITH_MEMORY else []
+    whole = run(track, module, x, *memory)
+    for length in (1, 3):
+        assert np.allclose(run(track, module, x[:, :length], *memory), whole[:, :length], rtol=0, atol=1e-5)
+
+
+@every_track
+@ORDERS
+@pytest.mark.parametrize("pieces", [(1, 1, 1, 1, 1), (2, 3), (3, 1, 1)], ids=str)
+@pytest.mark.parametrize("padded", [False, True])
+def test_cached_equals_uncached(track, norm_first, pieces, padded, inputs):
+    """One token at a time, and several at once after a filled cache: where a triangle from the top left is wrong."""
+    block, x = make(track, "DecoderOnlyBlock", norm_first=norm_first), inputs["x"]
+    mask = np.random.default_rng(1).random((4, 1, 1, 5)) < 0.7
+    cache, outputs, first = ListCache(), [], 0
+    for new in pieces:
+        masks = {"mask": mask[..., : first + new]} if padded else {}
+        outputs.append(run(track, block, x[:, first : first + new], **masks, cache=cache))
+        first += new
+    expected = run(track, block, x, **({"mask": mask} if padded else {}))
+    tolerance = 1e-5 if track == "keras" else 1e-12
+    assert np.allclose(np.concatenate(outputs, axis=1), expected, rtol=0, atol=tolerance)
+    assert [tuple(key.shape) for key in cache.keys] == [(4, 2, new, 4) for new in pieces]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_cached_equals_uncached_in_float64(float64, inputs):
+    reference, block = make("numpy", "DecoderOnlyBlock"), make("keras", "DecoderOnlyBlock")
+    cache, x = ListCache(), inputs["x"]
+    outputs = [as_numpy(block(x[:, a:b], cache=cache)) for a, b in ((0, 2), (2, 5))]
+    assert np.allclose(np.concatenate(outputs, axis=1), reference(x), rtol=0, atol=1e-12)
+
+
+@every_track
+@pytest.mark.parametrize("name", NAMES)
+def test_training_and_evaluation(track, name, inputs):
+    x, memory = inputs.values()
+    given = (x, memory) if name in WITH_MEMORY else (x,)
+    outputs = {}
+    for rate in (0.0, 0.3):
+        module = make(track, name, dropout=rate)
+        for training in (True, False):
+            module, mode = in_mode(track, module, training)
+            outputs[rate, training] = [run(track, module, *given, **mode) for _ in range(2)]
+    assert np.array_equal(*outputs[0.0, True]) and np.array_equal(*outputs[0.3, False])
+    assert np.array_equal(outputs[0.0, True][0], outputs[0.0, False][0])
+    assert np.array_equal(outputs[0.0, False][0], outputs[0.3, False][0])
+    assert not np.allclose(*outputs[0.3, True])
+
+
+PLACES = ["self_attention", "cross_attention", "feed_forward"]
+PLACES += [f"{place}_residual" for place in PLACES]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@every_track
+def test_every_dropout_acts_in_training(track, place, inputs):
+    """Each of the six places by itself: with the others silenced, training still differs from evaluation."""
+    block = make(track, "DecoderBlock", dropout=0.5)
+    for name in PLACES:
+        part, rate = getattr(block, name), 0.5 * (name == place)
+        if track == "keras" and name.endswith("attention"):  # our layer is a shell around Keras' own
+            part.attention._dropout_layer.rate, part.dropout = rate, rate
+        else:
+            setattr(part.dropout, "p" if track == "pytorch" else "rate", rate)
+    outputs = []
+    for training in (True, False):
+        module, mode = in_mode(track, block, training)
+        outputs.append(run(track, module, *inputs.values(), **mode))
+    assert not np.allclose(*outputs)
+
+
+@every_track
+def test_order_of_the_norm(track, inputs):
+    """Post-norm: every position has mean 0 and variance 1 at first; pre-norm: only behind the last norm."""
+    for norm_first, name, normalised in (
+        (False, "DecoderBlock", True),
+        (True, "DecoderBlock", False),
+        (True, "Decoder", True),
+        (False, "DecoderOnlyBlock", True),
+        (True, "DecoderOnlyBlock", False),
+    ):
+        module = getattr(TRACKS[track], name)(**BLOCK, norm_first=norm_first)
+        given = [3 * inputs["x"]] + [inputs["memory"]] * (name in WITH_MEMORY)
+        y = run(track, module.double() if track == "pytorch" else module, *given)
+        assert (np.abs(y.std(axis=-1) - 1).max() < 1e-2) == normalised
+    assert TRACKS[track].Decoder(**BLOCK).norm is None
+
+
+@every_track
+def test_blocks_start_from_numbers_of_their_own(track):
+    decoder = TRACKS[track].Decoder(**BLOCK, num_layers=2)
+    if track == "keras":
+        decoder.build((None, None, 8))
+    weights = get_weights(decoder)
+    for name in ("self_attention.query.kernel", "cross_attention.query.kernel", "feed_forward.expand.kernel"):
+        assert not np.allclose(weights[f"blocks.0.{name}"], weights[f"blocks.1.{name}"])
+    assert not np.allclose(
+        weights["blocks.0.self_attention.key.kernel"], weights["blocks.0.cross_attention.key.kernel"]
+    )
+
+
+@every_track
+def test_eps_reaches_every_norm(track):
+    """A position whose features are all but equal is scaled up by 1 / root of eps at most."""
+    for name in NAMES:
+        sizes = {**BLOCK, "eps": 0.5, "norm_first": name == "Decoder"}
+        module = getattr(TRACKS[track], name)(**sizes)
+        parts = [module.norm, *vars(module.blocks[0]).values()] if name == "Decoder" else list(vars(module).values())
+        if track != "numpy":
+            children = getattr(module, "modules", None) or (lambda module=module: module._flatten_layers())
+            parts = list(children())
+        norms = [getattr(part, "norm", part) for part in parts]
+        found = [each for each in norms if type(each).__name__ == "LayerNorm"]
+        assert len(found) >= 2
+        assert {getattr(each, "eps", getattr(each, "epsilon", None)) for each in found} == {0.5}
+
+
+# Keras: models, saving, masks behind the scenes
+
+
+def translator(norm_first: bool = False, num_layers: int = 2, **arguments) -> keras.Model:
+    source, target = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
+    memory, x = (keras.layers.Embedding(9, 8)(each) for each in (source, target))
+    masks = {"self_mask": keras_padding_mask(target), "memory_mask": keras_padding_mask(source)}
+    x = keras_track.Decoder(**BLOCK, num_layers=num_layers, norm_first=norm_first, **arguments)(x, memory, **masks)
+    if num_layers > 1:
+        x = keras_track.DecoderOnlyBlock(**BLOCK, activation="gelu")(x, mask=masks["self_mask"])
+    return keras.Model([source, target], keras.layers.Dense(9)(x))
+
+
+@ORDERS
+@pytest.mark.keras
+def test_keras_save_and_load_without_custom_objects(norm_first, tmp_path, rng):
+    model = translator(norm_first, dropout=0.2)
+    tokens = [rng.integers(0, 9, (5, 7)), rng.integers(1, 9, (5, 4))]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(as_numpy(loaded(tokens)), as_numpy(model(tokens)))
+    assert [layer.name for layer in loaded.layers] == [layer.name for layer in model.layers]
+
+
+@pytest.mark.keras
+def test_keras_trains_a_little(rng):
+    """Say the source's letter again: only cross-attention can know it."""
+    model, source = translator(True, num_layers=1), rng.integers(1, 5, (256, 1))
+    source, target = np.repeat(source, 3, axis=1), np.repeat(source, 4, axis=1)
+    model.compile(
+        keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False
+    )
+    reads = np.full(target.shape, 5)
+    losses = model.fit([source, reads], target, batch_size=32, epochs=4, verbose=0).history["loss"]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.keras
+def test_keras_weights_in_a_functional_model(rng):
+    x, memory = keras.Input((None, 8)), keras.Input((6, 8))
+    y, weights = keras_track.DecoderBlock(**BLOCK)(x, memory, return_weights=True)
+    assert y.shape == (None, None, 8) and weights.shape == (None, 2, None, 6)
+    z, stacked = keras_track.Decoder(**BLOCK, num_layers=2)(y, memory, return_weights=True)
+    assert z.shape == (None, None, 8) and [each.shape for each in stacked] == [(None, 2, None, 6)] * 2
+    model = keras.Model([x, memory], [z, weights, *stacked])
+    outputs = model([rng.normal(size=(3, 4, 8)), rng.normal(size=(3, 6, 8))])
+    assert [tuple(each.shape) for each in outputs] == [(3, 4, 8)] + [(3, 2, 4, 6)] * 3
+    assert np.allclose(as_numpy(outputs[1]).sum(axis=-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("CausalSelfAttention", {"d_model", "num_heads", "dropout"}),
+        ("DecoderOnlyBlock", {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation", "eps"}),
+        ("DecoderBlock", {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation", "eps"}),
+        ("Decoder", {"d_model", "num_heads", "d_ff", "dropout", "norm_first", "activation", "eps", "num_layers"}),
+    ],
+)
+@pytest.mark.keras
+def test_keras_get_config_round_trip(name, names):
+    values = {"d_model": 8, "num_heads": 2, "d_ff": 12, "dropout": 0.1, "norm_first": True, "activation": "gelu"}
+    values |= {"eps": 1e-3, "num_layers": 3}
+    layer = getattr(keras_track, name)(**{key: values[key] for key in names}, name="a")
+    config = layer.get_config()
+    assert set(config) - {"name", "trainable", "dtype"} == names
+    assert {key: config[key] for key in names} == {key: values[key] for key in names}
+    again = type(layer).from_config(config)
+    assert again.get_config() == config and again.name == "a"
+    through = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert type(through) is type(layer) and through.get_config() == config
+
+
+@pytest.mark.keras
+def test_keras_shapes_are_known_before_the_call():
+    x, memory = keras.Input((None, 8)), keras.Input((7, 8))
+    for layer in (keras_track.CausalSelfAttention(8, 2), keras_track.DecoderOnlyBlock(**BLOCK)):
+        assert layer(x).shape == (None, None, 8) and layer.compute_output_shape((3, 5, 8)) == (3, 5, 8)
+    for layer in (keras_track.DecoderBlock(**BLOCK), keras_track.Decoder(**BLOCK)):
+        assert layer(x, memory).shape == (None, None, 8) and layer.compute_output_shape((3, 5, 8)) == (3, 5, 8)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_length_may_be_unknown_while_tracing(inputs):
+    import tensorflow as tf
+
+    decoder, block = make("keras", "Decoder", num_layers=2), make("keras", "DecoderOnlyBlock")
+    unknown = tf.TensorSpec((None, None, 8), tf.float32)
+
+    @tf.function(input_signature=[unknown, unknown], jit_compile=True)
+    def traced(x, memory):
+        return block(decoder(x, memory))
+
+    for length in (1, 5):
+        x, memory = (each[:, :length].astype(np.float32) for each in inputs.values())
+        assert np.allclose(traced(x, memory), block(decoder(x, memory)), rtol=0, atol=1e-5)
+
+
+@pytest.mark.keras
+def test_keras_implicit_masks_are_refused_and_none_is_made(inputs):
+    tokens = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as positions: no shape would be wrong
+    masked, x = keras.layers.Embedding(9, 8, mask_zero=True)(tokens), np.zeros((3, 3, 8), dtype=np.float32)
+    for layer in (keras_track.DecoderBlock(**BLOCK), keras_track.Decoder(**BLOCK)):
+        with pytest.raises(ValueError, match="memory carries an implicit Keras mask"):
+            layer(x, masked)
+        with pytest.raises(ValueError, match="x carries an implicit Keras mask"):
+            layer(masked, x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            y = layer(x, x, memory_mask=keras_padding_mask(tokens))
+        assert getattr(y, "_keras_mask", None) is None
+    for layer in (keras_track.DecoderOnlyBlock(**BLOCK), keras_track.CausalSelfAttention(8, 2)):
+        with pytest.raises(ValueError, match="x carries an implicit Keras mask"):
+            layer(masked)
+        assert getattr(layer(x, mask=keras_padding_mask(tokens)), "_keras_mask", None) is None
+
+
+@pytest.mark.keras
+def test_keras_mixed_precision_reaches_every_part():
+    for layer in (
+        keras_track.Decoder(**BLOCK, norm_first=True, dtype="mixed_bfloat16"),
+        keras_track.DecoderOnlyBlock(**BLOCK, dtype="mixed_bfloat16"),
+    ):
+        given = [ops.ones((2, 3, 8))] * (2 if isinstance(layer, keras_track.Decoder) else 1)
+        assert keras.backend.standardize_dtype(layer(*given).dtype) == "bfloat16"
+        assert all(each.compute_dtype == "bfloat16" for each in layer._flatten_layers())
+    heads = ops.ones((2, 2, 3, 4), "bfloat16")
+    assert keras.backend.standardize_dtype(keras_track._causal_attention(*[heads] * 3, None).dtype) == "bfloat16"
+
+
+@pytest.mark.keras
+def test_keras_wrong_wiring_is_found_before_the_call():
+    with pytest.raises(ValueError, match=r"x has shape \(None, 5, 9\): expected 8 features"):
+        keras_track.DecoderOnlyBlock(**BLOCK)(keras.Input((5, 9)))
+    with pytest.raises(ValueError, match=r"memory has shape \(None, 8\): expected 3 axes"):
+        keras_track.DecoderBlock(**BLOCK)(keras.Input((5, 8)), keras.Input((8,)))
+    with pytest.raises(TypeError, match="memory_mask has dtype float32: expected booleans"):
+        mask = keras.Input((1, 1, 6), dtype="float32")
+        keras_track.Decoder(**BLOCK)(keras.Input((5, 8)), keras.Input((6, 8)), memory_mask=mask)
+
+
+# Bad input
+
+
+CONSTRUCTORS = [
+    ({"d_model": 0}, ValueError, "d_model=0"),
+    ({"d_model": 8.0}, TypeError, "d_model(=| is )8.0.* expected"),
+    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
+    ({"num_heads": True}, TypeError, "num_heads(=| is )True.* expected"),
+    ({"d_ff": -1}, ValueError, "d_ff=-1: expected at least 1"),
+    ({"d_ff": "12"}, TypeError, "d_ff is '12'; expected int"),
+    ({"dropout": 1.0}, ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
+    ({"dropout": None}, TypeError, "dropout(=| is )None.* expected"),
+    ({"norm_first": "post"}, TypeError, "norm_first is 'post'; expected bool"),
+    ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
+    ({"eps": -1.0}, ValueError, "eps=-1.0: expected a finite number of at least 0"),
+]
+
+
+@every_track
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("wrong", "error", "message"), CONSTRUCTORS, ids=[str(row[0]) for row in CONSTRUCTORS])
+def test_constructors_say_what_is_wrong(track, name, wrong, error, message):
+    with pytest.raises(error, match=message):
+        getattr(TRACKS[track], name)(**{**BLOCK, **wrong})
+
+
+@every_track
+@pytest.mark.parametrize(("value", "error"), [(0, ValueError), (2.0, TypeError), (None, TypeError)])
+def test_num_layers_is_a_positive_whole_number(track, value, error):
+    with pytest.raises(error, match=f"num_layers(=| is ){value}[:;] expected"):
+        TRACKS[track].Decoder(**BLOCK, num_layers=value)
+
+
+FLOATS, MEMORY = np.random.default_rng(0).normal(size=(4, 5, 8)), np.random.default_rng(1).normal(size=(4, 7, 8))
+# Where the signature is checked, the message says the type that was expected; elsewhere a sentence says what is wrong.
+WRONG = (TypeError, ValueError)
+
+
+def wrong_x(name: str, x: np.ndarray) -> list[tuple]:
+    shape = x.shape
+    return [
+        ({name: x.tolist()}, TypeError, f"{name} is a list[:;] expected"),
+        ({name: x.astype(int)}, TypeError, f"{name} has .*int64.* expected"),
+        ({name: x[0]}, WRONG, rf"{name} has shape \({shape[1]}, 8\).* expected (3 axes|Float.* 8'\])"),
+        (
+            {name: x[..., :7]},
+            WRONG,
+            rf"{name} has shape \({shape[0]}, {shape[1]}, 7\).* expected (8 features|Float.* 8'\])",
+        ),
+    ]
+
+
+def wrong_mask(name: str, length: int) -> list[tuple]:
+    other = length + 1
+    return [
+        ({name: np.ones((5, length))}, TypeError, f"{name} has .*float64.* expected (booleans|.*Bool)"),
+        ({name: np.ones((4, 1, 1, length), dtype=int)}, TypeError, f"{name} has .*int64.* expected (booleans|.*Bool)"),
+        ({name: np.ones((4, 1, 1, other), dtype=bool)}, WRONG, rf"{name} has shape \(4, 1, 1, {other}\).* expected"),
+        ({name: np.ones((4, length), dtype=bool)}, WRONG, rf"{name} has shape \(4, {length}\).* expected"),
+        ({name: [[True]]}, TypeError, f"{name} is a list[:;] expected"),
+    ]
+
+
+DECODERS = wrong_x("x", FLOATS) + wrong_x("memory", MEMORY) + wrong_mask("self_mask", 5) + wrong_mask("memory_mask", 7)
+DECODERS += [
+    ({"memory": MEMORY[:1]}, WRONG, r"memory has shape \(1, 7, 8\).* expected (a batch of 4|Float.*batch length_k)"),
+]
+
+
+@every_track
+@pytest.mark.parametrize("name", WITH_MEMORY)
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    DECODERS,
+    ids=[f"{next(iter(row[0]))}-{number}" for number, row in enumerate(DECODERS)],
+)
+def test_calls_with_a_memory_say_what_is_wrong(track, name, wrong, error, message):
+    module = getattr(TRACKS[track], name)(**BLOCK)
+    given = {"x": FLOATS, "memory": MEMORY} | wrong
+    with pytest.raises(error, match=message):
+        (module.double() if track == "pytorch" else module)(
+            **{key: tensor(track, value) for key, value in given.items()}
+        )
+
+
+ALONE = wrong_x("x", FLOATS) + wrong_mask("mask", 5)
+ALONE += [
+    ({"cache": []}, TypeError, "cache is a list: expected one layer's cache, whose append"),
+    ({"cache": {}}, TypeError, "cache is a dict: expected one layer's cache, whose append"),
+    ({"cache": True}, TypeError, "cache is a bool: expected one layer's cache, whose append"),
+]
+
+
+@every_track
+@pytest.mark.parametrize("name", ["DecoderOnlyBlock", "CausalSelfAttention"])
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"), ALONE, ids=[f"{next(iter(row[0]))}-{number}" for number, row in enumerate(ALONE)]
+)
+def test_calls_without_a_memory_say_what_is_wrong(track, name, wrong, error, message):
+    sizes = {"d_model": 8, "num_heads": 2} if name == "CausalSelfAttention" else BLOCK
+    module = getattr(TRACKS[track], name)(**sizes)
+    with pytest.raises(error, match=message):
+        (module.double() if track == "pytorch" else module)(
+            **{key: tensor(track, value) for key, value in ({"x": FLOATS} | wrong).items()}
+        )
+
+
+@every_track
+def test_a_mask_must_fit_the_cached_positions_too(track, inputs):
+    block, x = make(track, "DecoderOnlyBlock"), inputs["x"]
+    cache = ListCache()
+    run(track, block, x[:, :3], cache=cache)
+    with pytest.raises(ValueError, match=r"mask has shape \(2,\): expected one that broadcasts to \(4, 2, 2, 5\)"):
+        run(track, block, x[:, 3:], mask=np.ones(2, dtype=bool), cache=cache)

@@ -1,0 +1,731 @@
+"""Chapter 12: encoder and decoder as one model, in each track and across the three, and how targets are written with it."""
+
+import itertools
+import math
+
+import keras
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import shared
+import shared.keras.seq2seq as keras_track
+import shared.keras.training as keras_training
+import shared.numpy.seq2seq as numpy_track
+import shared.numpy.training as numpy_training
+import shared.pytorch.seq2seq as pytorch_track
+import shared.pytorch.training as pytorch_training
+from shared import genetic_code, modes, parity
+from shared.data.genetic_code import END_ID, PAD_ID, START_ID
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+TRAININGS = {"numpy": numpy_training, "pytorch": pytorch_training, "keras": keras_training}
+SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "max_length": 14}
+SAVINGS = {
+    "none": {},
+    "tied": {"tie_weights": True},
+    "shared": {"source_vocab_size": 23, "shared_embeddings": True},
+    "both": {"source_vocab_size": 23, "shared_embeddings": True, "tie_weights": True},
+}
+SOURCE, TARGET = genetic_code.sample(4, (1, 4), seed=0)
+every_track = pytest.mark.parametrize("track", TRACKS)
+
+
+def tensor(track, array):
+    return torch.from_numpy(np.ascontiguousarray(array)) if track == "pytorch" else array
+
+
+def make(track, seed=0, **arguments):
+    """A model of a track in evaluation mode, float32, its weights made."""
+    shared.set_seed(seed)
+    arguments = SMALL | arguments
+    if track == "numpy":
+        return numpy_track.Seq2SeqTransformer(**arguments, rng=seed).astype(np.float32).eval()
+    if track == "pytorch":
+        return pytorch_track.Seq2SeqTransformer(**arguments).eval()
+    model = keras_track.Seq2SeqTransformer(**arguments)
+    model.build((None, None), (None, None))
+    return model
+
+
+def twins(seed=0, **arguments):
+    """The three with the same weights, which are larger than at the start, so that what they write varies."""
+    models = {track: make(track, seed, **arguments) for track in TRACKS}
+    rng = np.random.default_rng(seed)
+    start = get_weights(models["numpy"])
+    start = {name: (w + rng.normal(scale=0.5, size=w.shape)).astype(np.float32) for name, w in start.items()}
+    for model in models.values():
+        set_weights(model, start)
+    return models
+
+
+def call(track, model, source, target):
+    with torch.no_grad():
+        return as_numpy(model(tensor(track, source), tensor(track, target)))
+
+
+def greedy(track, model, source, max_length=14, start_id=START_ID, end_id=END_ID):
+    return as_numpy(TRACKS[track].greedy_decode(model, tensor(track, source), max_length, start_id, end_id))
+
+
+def beam(track, model, source, max_length=14, start_id=START_ID, end_id=END_ID, **options):
+    found = TRACKS[track].beam_search(model, tensor(track, source), max_length, start_id, end_id, **options)
+    return tuple(map(as_numpy, found))
+
+
+# The model
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("savings", SAVINGS)
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.keras
+def test_keras_numpy_and_pytorch_are_one_model(float64, savings, norm_first):
+    arguments = SMALL | SAVINGS[savings] | {"norm_first": norm_first, "num_layers": 2}
+    models = [module.Seq2SeqTransformer(**arguments) for module in TRACKS.values()]
+    parity.compare_modules(*models, inputs={"source": SOURCE, "target": TARGET[:, :-1]})
+    assert list(get_weights(models[0])) == list(get_weights(models[1])) == list(get_weights(models[2]))
+
+
+@pytest.mark.keras
+def test_keras_and_its_twins_agree_in_float32():
+    logits = {track: call(track, model, SOURCE, TARGET) for track, model in twins(tie_weights=True).items()}
+    parity.compare({track: {"logits": each} for track, each in logits.items()}, tolerance=1e-4)
+    assert logits["keras"].shape == (4, 6, 23)
+
+
+@pytest.mark.parametrize("savings", [{}, {"shared_embeddings": True, "tie_weights": True}])
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_backward_three_ways(savings, norm_first):
+    small = {"d_model": 4, "num_heads": 2, "d_ff": 3, "source_vocab_size": 6, "target_vocab_size": 6, "max_length": 5}
+    rng = np.random.default_rng(0)
+    tokens = {"source": rng.integers(1, 6, (2, 5)), "target": rng.integers(1, 6, (2, 3))}
+    tokens["source"][1, 3:] = tokens["target"][0, 2:] = 0
+    arguments = small | savings | {"norm_first": norm_first}
+    model, twin = numpy_track.Seq2SeqTransformer(**arguments, rng=0), pytorch_track.Seq2SeqTransformer(**arguments)
+    parity.check_backward(model, twin, tokens)
+
+
+def test_two_backward_passes_add_up():
+    model = numpy_track.Seq2SeqTransformer(**SMALL | SAVINGS["both"], rng=0)
+    for times in (1, 2):
+        model(SOURCE, TARGET)
+        model.backward(np.ones((4, 6, 23)))
+        found = {name: grad.copy() for name, grad in model.gradients().items()}
+        once = found if times == 1 else once
+    for name, grad in found.items():
+        np.testing.assert_allclose(grad, 2 * once[name], atol=1e-12, err_msg=name)
+
+
+def test_backward_goes_through_both_dropouts(rng):
+    """The same features dropped at every call: gradients of both tables are those of finite differences."""
+    small = {"d_model": 4, "num_heads": 2, "d_ff": 3, "source_vocab_size": 6, "target_vocab_size": 6, "max_length": 5}
+    model = numpy_track.Seq2SeqTransformer(**small, rng=0)
+    positions = [model.source_positions.dropout, model.target_positions.dropout]
+    for dropout in positions:
+        dropout.rate = 0.4
+    source, target = rng.integers(1, 6, (2, 5)), rng.integers(1, 6, (2, 3))
+    grad_output = rng.normal(size=(2, 3, 6))
+
+    def objective():
+        for seed, dropout in enumerate(positions):
+            dropout.rng = np.random.default_rng(seed)
+        return float((model(source, target) * grad_output).sum())
+
+    objective()
+    model.backward(grad_output)
+    for table in (model.source_embedding.embeddings, model.target_embedding.embeddings):
+        np.testing.assert_allclose(table.grad, parity.numerical_gradient(objective, table.value), atol=1e-7)
+
+
+def library_twin(model, norm_first):
+    """torch.nn.Transformer with the stacks' weights; its last norms are taken away for post-norm."""
+    heads, d_ff = model.encoder.blocks[0].attention.num_heads, model.encoder.blocks[0].feed_forward.expand.out_features
+    layers, d_model = len(model.encoder.blocks), model.projection.in_features
+    twin = nn.Transformer(d_model, heads, layers, layers, d_ff, 0.0, batch_first=True, norm_first=norm_first).double()
+    pairs = [(twin.encoder, model.encoder, ["attention"]), (twin.decoder, model.decoder, ["self_attention"])]
+    pairs[1][2].append("cross_attention")
+    for theirs, ours, attentions in pairs:
+        for layer, block in zip(theirs.layers, ours.blocks):
+            state = {}
+            for name, each in zip(("self_attn", "multihead_attn"), (getattr(block, a) for a in attentions)):
+                for part in ("weight", "bias"):
+                    packed = torch.cat([getattr(linear, part) for linear in (each.query, each.key, each.value)])
+                    state |= {f"{name}.in_proj_{part}": packed, f"{name}.out_proj.{part}": getattr(each.output, part)}
+            for name, each in (("linear1", block.feed_forward.expand), ("linear2", block.feed_forward.contract)):
+                state |= {f"{name}.{part}": value for part, value in each.state_dict().items()}
+            for number, name in enumerate((*attentions, "feed_forward"), start=1):
+                norm = getattr(block, f"{name}_residual").norm
+                state |= {f"norm{number}.{part}": value for part, value in norm.state_dict().items()}
+            layer.load_state_dict(state)
+        theirs.norm = theirs.norm if norm_first else None
+        if norm_first:
+            theirs.norm.load_state_dict(ours.norm.state_dict())
+    return twin
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_pytorch_is_the_librarys_transformer(norm_first):
+    torch.manual_seed(0)
+    model = pytorch_track.Seq2SeqTransformer(**SMALL, norm_first=norm_first, num_layers=2).double()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    source, target = torch.from_numpy(SOURCE), torch.from_numpy(TARGET)
+    features = library_twin(model, norm_first)(
+        model.source_positions(model.source_embedding(source)),
+        model.target_positions(model.target_embedding(target)),
+        tgt_mask=~torch.ones(6, 6, dtype=torch.bool).tril(),
+        src_key_padding_mask=source == PAD_ID,
+        tgt_key_padding_mask=target == PAD_ID,
+        memory_key_padding_mask=source == PAD_ID,
+    )
+    difference = (model.projection(features) - model(source, target))[target != PAD_ID]
+    assert difference.abs().max() < 1e-10
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_never_see_padding_or_the_future(track):
+    model = twins()[track]
+    expected = call(track, model, SOURCE, TARGET)
+    wider = call(track, model, np.pad(SOURCE, ((0, 0), (0, 2))), np.pad(TARGET, ((0, 0), (0, 3))))
+    np.testing.assert_allclose(wider[:, :6], expected, atol=2e-4)
+    changed = TARGET.copy()
+    changed[:, 3] = 7
+    moved = np.abs(call(track, model, SOURCE, changed) - expected).max(axis=(0, 2)) > 1e-4
+    assert moved[:3].tolist() == [False] * 3 and moved[3:].all()
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_have_masks_of_their_own_for_source_and_target(track, monkeypatch):
+    """The encoder gets the source's mask, the decoder the target's for itself and the source's for the memory."""
+    model, seen = make(track), {}
+    name = "call" if track == "keras" else "forward"
+    for part in ("encoder", "decoder"):
+        kind = type(getattr(model, part))
+        original = getattr(kind, name)
+
+        def spy(self, *args, original=original, part=part, **kwargs):
+            arrays = [a for a in (*args, *kwargs.values()) if hasattr(a, "dtype") and "bool" in str(a.dtype)]
+            seen[part] = [as_numpy(a)[:, 0, 0] for a in arrays]
+            return original(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, name, spy)
+    call(track, model, SOURCE, TARGET)
+    assert [mask.tolist() for mask in seen["encoder"]] == [(SOURCE != 0).tolist()]
+    assert [mask.tolist() for mask in seen["decoder"]] == [(TARGET != 0).tolist(), (SOURCE != 0).tolist()]
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_compute_in_three_steps(track):
+    """`encode`, `decode` and `project` are the model, and the weights that `decode` gives are its cross-attention's."""
+    model = twins(num_layers=2)[track]
+    with torch.no_grad():
+        memory = model.encode(tensor(track, SOURCE))
+        mask = TRACKS[track].padding_mask(tensor(track, SOURCE))
+        features, weights = model.decode(tensor(track, TARGET), memory, mask, return_weights=True)
+        logits = as_numpy(model.project(features))
+    np.testing.assert_allclose(logits, call(track, model, SOURCE, TARGET), atol=1e-5)
+    assert len(weights) == 2 and tuple(weights[0].shape) == (4, 2, 6, 12)
+    weights = as_numpy(weights[1])
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    assert not weights[np.broadcast_to((SOURCE == 0)[:, None, None], weights.shape)].any()
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_drop_only_in_training(track):
+    model = make(track, dropout=0.5)
+    still = call(track, model, SOURCE, TARGET)
+    assert np.array_equal(call(track, model, SOURCE, TARGET), still)
+    if track == "keras":
+        dropping = [as_numpy(model(SOURCE, TARGET, training=True)) for _ in range(2)]
+    else:
+        model.train()
+        dropping = [call(track, model, SOURCE, TARGET) for _ in range(2)]
+    assert not np.array_equal(*dropping)
+    # Even with dropout in training mode, a translation is that of evaluation mode.
+    assert np.array_equal(greedy(track, model, SOURCE, 5), greedy(track, model, SOURCE, 5))
+    assert np.array_equal(beam(track, model, SOURCE, 5)[1], beam(track, model, SOURCE, 5)[1])
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_have_the_sizes_of_the_task(track):
+    model = TRACKS[track].Seq2SeqTransformer(8, 2, 12)
+    assert (model.source_vocab_size, model.target_vocab_size, model.max_length, model.pad_id) == (5, 23, 36, 0)
+
+
+# Shared weights
+
+
+@every_track
+@pytest.mark.parametrize("savings", SAVINGS)
+@pytest.mark.keras
+def test_keras_and_the_others_name_a_shared_weight_once(track, savings, tmp_path):
+    model = make(track, **SAVINGS[savings])
+    outside = [name for name in get_weights(model) if not name.startswith(("encoder.", "decoder."))]
+    expected = {
+        "none": ["source_embedding.embeddings", "target_embedding.embeddings", "projection.kernel", "projection.bias"],
+        "tied": ["source_embedding.embeddings", "target_embedding.embeddings", "projection.bias"],
+        "shared": ["source_embedding.embeddings", "projection.kernel", "projection.bias"],
+        "both": ["source_embedding.embeddings", "projection.bias"],
+    }
+    assert sorted(outside) == sorted(expected[savings])
+    save_weights(model, tmp_path / "weights.safetensors")
+    other = make(track, seed=1, **SAVINGS[savings])
+    load_weights(other, tmp_path / "weights.safetensors")
+    np.testing.assert_array_equal(call(track, other, SOURCE, TARGET), call(track, model, SOURCE, TARGET))
+    count = {
+        "numpy": lambda: len(model.parameters()),
+        "pytorch": lambda: len(list(model.parameters())),
+        "keras": lambda: len(model.trainable_variables),
+    }
+    assert count[track]() == len(get_weights(model))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_read_and_write_with_one_table(track):
+    """A change of the table changes what the source reads, what the target reads and the logits."""
+    model = make(track, **SAVINGS["both"])
+    with torch.no_grad():
+        memory, features = as_numpy(model.encode(tensor(track, SOURCE))), np.ones((1, 1, 8), np.float32)
+        before = as_numpy(model.project(tensor(track, features)))
+        weights = get_weights(model)
+        table = weights["source_embedding.embeddings"]
+        np.testing.assert_allclose(before[0, 0], table.sum(axis=1), atol=1e-5)  # unscaled, and the bias is zero
+        set_weights(model, weights | {"source_embedding.embeddings": 2 * table})
+        assert np.abs(as_numpy(model.encode(tensor(track, SOURCE))) - memory).max() > 1e-3
+        np.testing.assert_allclose(as_numpy(model.project(tensor(track, features))), 2 * before, atol=1e-5)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_a_shared_weight_is_stepped_once(track):
+    """Adam's first step is as long as the learning rate, for a table with three uses, too; for Keras see the test of three steps."""
+    model, training = make(track, **SAVINGS["both"]), TRAININGS[track]
+    before = get_weights(model)
+    adam = training.Adam(model, learning_rate=1e-2)
+    losses = training.train(model, adam, lambda step: ((SOURCE, TARGET[:, :-1]), TARGET[:, 1:]), 1, ignore_index=0)
+    moved = np.abs(get_weights(model)["source_embedding.embeddings"] - before["source_embedding.embeddings"])
+    assert losses.shape == (1,) and abs(moved.max() - 1e-2) < 1e-4
+
+
+def test_sharing_survives_a_change_of_dtype():
+    model = numpy_track.Seq2SeqTransformer(**SMALL | SAVINGS["both"], rng=0).astype(np.float32)
+    assert model.projection.embeddings is model.source_embedding.embeddings is model.target_embedding.embeddings
+    assert model.projection.embeddings.value.dtype == model(SOURCE, TARGET).dtype == np.float32
+
+
+# Training
+
+
+@pytest.mark.keras
+def test_keras_and_its_twins_take_the_same_steps():
+    models, losses = twins(norm_first=True, **SAVINGS["both"]), {}
+    for track, model in models.items():
+        training = TRAININGS[track]
+        adam = training.Adam(*([] if track == "keras" else [model]), learning_rate=1e-3, clip_norm=1.0)
+
+        def batch_at(step):
+            source, target = genetic_code.sample(8, (1, 4), seed=(0, step))
+            return (source, target[:, :-1]), target[:, 1:]
+
+        losses[track] = training.train(model, adam, batch_at, 3, ignore_index=0)
+    np.testing.assert_allclose(losses["pytorch"], losses["numpy"], rtol=1e-4)
+    np.testing.assert_allclose(losses["keras"], losses["numpy"], rtol=1e-4)
+    tables = [get_weights(model)["source_embedding.embeddings"] for model in models.values()]
+    np.testing.assert_allclose(tables[1], tables[0], atol=1e-4)
+    np.testing.assert_allclose(tables[2], tables[0], atol=1e-4)
+
+
+# Decoding, of models whose probabilities are written down
+
+VOCABULARY = "_^$abc"  # padding, start, end, three letters
+
+
+def written(track, table):
+    """A model of a track whose next-token probabilities are a function of the beginning, a string, and of the source's first token."""
+
+    class Written(numpy_track.Module if track == "numpy" else nn.Module if track == "pytorch" else object):
+        pad_id = 0
+
+        def encode(self, source):
+            return source[:, :, None] if track != "keras" else keras.ops.expand_dims(source, -1)
+
+        def decode(self, target, memory, memory_mask):
+            target, first = as_numpy(target), as_numpy(memory)[:, 0, 0].astype(int)
+            rows = [table("".join(VOCABULARY[t] for t in row[1:]), s) for row, s in zip(target, first)]
+            with np.errstate(divide="ignore"):
+                logits = np.log(np.array([[[row.get(v, 0.0) for v in VOCABULARY]] for row in rows]))
+            return {"numpy": np.asarray, "pytorch": torch.from_numpy, "keras": keras.ops.convert_to_tensor}[track](
+                logits
+            )
+
+        def project(self, features):
+            return features
+
+    return Written()
+
+
+def listed(table):
+    return lambda beginning, _: table.get(beginning, {"$": 1.0})
+
+
+def random_table(beginning, source):
+    """Random, the same each time, and different for each source; the end becomes more probable as the target grows."""
+    rng = np.random.default_rng([source, *map(ord, beginning)])
+    probabilities = rng.dirichlet([0.3 + 0.1 * len(beginning), 1, 1, 1])
+    return dict(zip("$abc", probabilities))
+
+
+def score_of(text, source, penalty):
+    log_probability = sum(math.log(random_table(text[:i], source)[letter]) for i, letter in enumerate(text))
+    return log_probability / ((5 + len(text)) / 6) ** penalty
+
+
+def assert_score(found, expected):
+    """Scores are float64; JAX alone has no float64 unless it is told, and gives float32."""
+    if found.dtype == np.float32 and keras.backend.backend() == "jax":
+        assert abs(found - expected) < 1e-6
+    else:
+        assert found.dtype == np.float64 and abs(found - expected) < 1e-9
+
+
+def text_of(row):
+    return "".join(VOCABULARY[token] for token in row[1:] if token)
+
+
+@every_track
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 2.0])
+@pytest.mark.keras
+def test_keras_and_the_others_find_the_best_of_all_targets(track, penalty):
+    """A beam that is wide enough for everything finds what comparing all targets finds, in every row of a batch."""
+    source = np.array([[1, 4], [2, 4], [3, 0]])
+    found, scores = beam(track, written(track, random_table), source, 5, 1, 2, beam_width=120, length_penalty=penalty)
+    for row, score, first in zip(found, scores, source[:, 0]):
+        ended = ["".join(t) + "$" for n in range(4) for t in itertools.product("abc", repeat=n)]
+        everything = ended + ["".join(t) for t in itertools.product("abc", repeat=4)]
+        best = max(everything, key=lambda text, first=first: score_of(text, first, penalty))
+        assert text_of(row) == best
+        assert_score(score, score_of(best, first, penalty))
+
+
+@every_track
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.keras
+def test_keras_and_the_others_score_what_they_return(track, width):
+    source = np.arange(1, 7)[:, None]
+    found, scores = beam(track, written(track, random_table), source, 6, 1, 2, beam_width=width)
+    for row, score, first in zip(found, scores, source[:, 0]):
+        assert_score(score, score_of(text_of(row), first, 0.6))
+    if width == 1:
+        assert np.array_equal(found, greedy(track, written(track, random_table), source, 6, 1, 2))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_write_greedily(track):
+    """The most probable letter each time; padding behind the end, whatever the model would say there; max_length holds."""
+    table = {
+        "": {"a": 0.4, "b": 0.6},
+        "b": {"a": 0.7, "$": 0.3},
+        "ba": {"$": 0.4, "_": 0.6},  # padding is never a choice
+        "ba$": {"c": 1.0},
+    }
+
+    def by_source(beginning, source):
+        return table.get(beginning, {"c": 1.0}) if source == 3 else {"a": 1.0}
+
+    model = written(track, by_source)
+    assert greedy(track, model, np.array([[3], [4]]), 6, 1, 2).tolist() == [[1, 4, 3, 2, 0, 0], [1, 3, 3, 3, 3, 3]]
+    assert greedy(track, model, np.array([[3]]), 6, 1, 2).tolist() == [[1, 4, 3, 2]]  # stops when all have ended
+    assert greedy(track, model, np.array([[3]]), 1, 1, 2).tolist() == [[1]]
+    found, _ = beam(track, model, np.array([[3]]), 6, 1, 2, beam_width=2, length_penalty=0.0)
+    assert found.shape[1] <= 6 and found[0, 0] == 1
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(track):
+    """Padding stays out where no finite number would keep it out: all others have the logit -10 000 or less."""
+    model = written(track, listed({}))
+    logits = np.array([0.0, -3e4, -2e4, -1e4, -2e4, -2e4])  # of padding, start, end and letters: the best is "a"
+    rows = {"numpy": np.asarray, "pytorch": torch.from_numpy, "keras": keras.ops.convert_to_tensor}
+    model.project = lambda features: rows[track](np.tile(logits, (len(as_numpy(features)), 1, 1)))
+    assert greedy(track, model, np.array([[3], [4]]), 5, 1, 2).tolist() == [[1, 3, 3, 3, 3]] * 2
+    assert beam(track, model, np.array([[3], [4]]), 5, 1, 2, beam_width=1)[0].tolist() == [[1, 3, 3, 3, 3]] * 2
+
+
+@every_track
+@pytest.mark.parametrize("max_length", [1, 2, 6])
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.keras
+def test_keras_and_the_others_fill_the_room_with_a_beam_that_does_not_end(track, width, max_length):
+    model = written(track, lambda beginning, source: {"a": 0.5, "b": 0.3, "c": 0.2})
+    found, scores = beam(track, model, np.ones((2, 1), int), max_length, 1, 2, beam_width=width, length_penalty=0.0)
+    assert found.tolist() == [[1] + [3] * (max_length - 1)] * 2  # the start, and the most probable letter throughout
+    np.testing.assert_allclose(scores, (max_length - 1) * math.log(0.5), rtol=1e-6)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_can_lose_to_greedy_with_a_beam(track):
+    many = dict.fromkeys("abc$", 0.25)
+    table = {"": {"a": 0.5, "b": 0.45, "c": 0.05}, "a": {"a": 0.34, "b": 0.33, "c": 0.33}, "b": {"a": 0.5, "b": 0.5}}
+    model = written(track, listed(table | {"ba": many, "bb": many}))
+    scores = {
+        w: beam(track, model, np.ones((1, 1), int), 5, 1, 2, beam_width=w, length_penalty=0)[1] for w in (1, 2, 3)
+    }
+    np.testing.assert_allclose([np.exp(scores[w][0]) for w in (1, 2, 3)], [0.17, 0.05625, 0.17])
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_prefer_short_targets_without_a_length_penalty(track):
+    table = {"": {"a": 0.5, "b": 0.3, "c": 0.2}, "a": {"a": 0.8, "b": 0.2}, "aa": {"a": 0.8, "b": 0.2}}
+    model = written(track, listed(table | {"aaa": {"a": 0.78, "b": 0.22}}))
+    found = {
+        penalty: text_of(beam(track, model, np.ones((1, 1), int), 7, 1, 2, length_penalty=penalty)[0][0])
+        for penalty in (0, 0.6)
+    }
+    assert found == {0: "b$", 0.6: "aaaa$"}
+
+
+# Decoding, of the model itself
+
+
+@pytest.mark.keras
+def test_keras_and_its_twins_write_the_same():
+    models = twins(seed=2)
+    source, _ = genetic_code.sample(12, (1, 4), seed=3)
+    for decode in (greedy, lambda *args: beam(*args)[0], lambda *args: beam(*args, beam_width=1)[0]):
+        found = [decode(track, model, source, 8) for track, model in models.items()]
+        assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    scores = [beam(track, model, source, 8)[1] for track, model in models.items()]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-3)
+    np.testing.assert_allclose(scores[2], scores[0], atol=1e-3)
+    assert len({row.tobytes() for row in found[0]}) > 1  # they differ from source to source
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_beam_of_one_is_greedy(track):
+    for seed in range(1 if track == "keras" else 2):
+        model = twins(seed)[track]
+        found, _ = beam(track, model, SOURCE, 8, beam_width=1)
+        assert np.array_equal(found, greedy(track, model, SOURCE, 8))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_translate_a_source_alone_as_in_a_batch(track):
+    model = twins(seed=2)[track]
+    source, _ = genetic_code.sample(2, (1, 4), seed=3)
+    assert (source == PAD_ID).any()
+    together, (beams, scores) = greedy(track, model, source, 6), beam(track, model, source, 6)
+    for row, found, best, score in zip(source, together, beams, scores):
+        alone = row[row != 0][None]
+        found_alone, (beam_alone, score_alone) = greedy(track, model, alone, 6)[0], beam(track, model, alone, 6)
+        assert found_alone.tolist() == found[: len(found_alone)].tolist()
+        assert beam_alone[0].tolist() == best[: beam_alone.shape[1]].tolist()
+        assert abs(score_alone[0] - score) < 1e-3
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_decoding_keeps_the_mode_of_the_model(track):
+    model = make(track, dropout=0.5)
+    for training in (True, False):
+        model.train(training)
+        greedy(track, model, SOURCE)
+        beam(track, model, SOURCE)
+        assert model.training is training and model.encoder.training is training
+    with pytest.raises(ZeroDivisionError), modes.evaluation_mode(model.train()):
+        assert not model.training
+        1 / 0  # noqa: B018
+    assert model.training
+
+
+def oracle(track, model, monkeypatch):
+    """Let a model know the genetic code: its memory is the source, and what follows is read from the table."""
+    convert = {"numpy": np.asarray, "pytorch": torch.as_tensor, "keras": keras.ops.convert_to_tensor}[track]
+
+    def decode(self, target, memory, memory_mask=None):
+        answers = []
+        for row in as_numpy(memory):
+            dna = "".join(genetic_code.SOURCE_VOCABULARY[int(token)] for token in row if token)
+            answers.append(genetic_code.encode_target([genetic_code.translate(dna)], max_length=40)[0])
+        following = np.array(answers)[:, target.shape[1]]
+        return convert(np.eye(23, dtype=np.float32)[following][:, None] * 50)
+
+    monkeypatch.setattr(type(model), "encode", lambda self, source: source)
+    monkeypatch.setattr(type(model), "decode", decode)
+    monkeypatch.setattr(type(model), "project", lambda self, features: features)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_translate_text(track, monkeypatch):
+    """Text to text, against Biopython's table, whatever the case, for one and for many, with every sense codon."""
+    from Bio.Seq import Seq
+
+    model, translate = make(track, max_length=36), TRACKS[track].translate
+    oracle(track, model, monkeypatch)
+    source, _ = genetic_code.sample(40, (1, 12), seed=5)
+    texts = ["".join(genetic_code.SOURCE_VOCABULARY[token] for token in row if token) for row in source]
+    texts += list(genetic_code.SENSE_CODONS)
+    assert translate(model, texts) == [str(Seq(text).translate()) for text in texts]
+    assert translate(model, "atgGCC") == "MA"
+    assert translate(model, ["ATG"]) == ["M"]
+
+
+@pytest.mark.keras
+def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
+    for savings in (SAVINGS["none"], SAVINGS["both"]):
+        model = make("keras", norm_first=True, num_layers=2, **savings)
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert np.array_equal(call("keras", loaded, SOURCE, TARGET), call("keras", model, SOURCE, TARGET))
+        assert loaded.get_config() == model.get_config()
+        assert list(get_weights(loaded)) == list(get_weights(model))
+        assert loaded.max_length == 14
+
+
+@pytest.mark.keras
+def test_keras_model_is_a_layer_of_a_functional_model():
+    model = twins()["keras"]
+    inputs = [keras.Input((12,), dtype="int32"), keras.Input((6,), dtype="int32")]
+    functional = keras.Model(inputs, model(*inputs))
+    assert functional.output_shape == (None, 6, 23)
+    np.testing.assert_allclose(as_numpy(functional([SOURCE, TARGET])), call("keras", model, SOURCE, TARGET), atol=1e-4)
+
+
+@pytest.mark.parametrize("reader", TRACKS)
+@pytest.mark.parametrize("writer", TRACKS)
+@pytest.mark.keras
+def test_keras_and_the_others_load_what_another_saved(writer, reader, tmp_path):
+    models = twins(seed=1, **SAVINGS["both"])
+    save_weights(models[writer], tmp_path / "weights.safetensors")
+    fresh = make(reader, seed=2, **SAVINGS["both"])
+    load_weights(fresh, tmp_path / "weights.safetensors")
+    assert np.array_equal(greedy(reader, fresh, SOURCE, 5), greedy(writer, models[writer], SOURCE, 5))
+
+
+# Misuse
+
+WRONG_SIZES = [
+    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
+    ({"d_model": 0}, ValueError, "=0"),
+    ({"d_ff": 1.5}, TypeError, "d_ff is 1.5; expected int"),
+    ({"dropout": 1.0}, ValueError, "=1.0: expected a rate"),
+    ({"norm_first": "yes"}, TypeError, "norm_first is 'yes'; expected bool"),
+    ({"source_vocab_size": 0}, ValueError, "source_vocab_size=0: expected at least 1"),
+    ({"target_vocab_size": 2.0}, TypeError, "target_vocab_size is 2.0; expected int"),
+    ({"max_length": 0}, ValueError, "max_length=0: expected at least 1"),
+    ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
+    ({"pad_id": 5}, ValueError, "pad_id=5: expected one of"),
+    ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
+    ({"tie_weights": None}, TypeError, "tie_weights is None; expected bool"),
+    ({"shared_embeddings": "no"}, TypeError, "shared_embeddings is 'no'; expected bool"),
+    (
+        {"shared_embeddings": True},
+        ValueError,
+        "source_vocab_size=5 and target_vocab_size=23: expected vocabularies of one",
+    ),
+]
+
+
+@every_track
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG_SIZES, ids=lambda value: str(value)[:30])
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_sizes(track, arguments, error, message):
+    with pytest.raises(error, match=message):
+        make(track, **arguments)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_tokens(track):
+    model = make(track)
+    ones = np.ones((2, 3), np.int64)
+    for source, target, error, message in [
+        (ones[0], ones, TypeError, r"source has shape \(3,\), int\d+.*; expected .*batch length_s"),
+        (ones, ones[:1], TypeError, r"target has shape \(1, 3\).*; expected .*batch length_t.*beside source \(2, 3\)"),
+        (ones * 1.0, ones, TypeError, r"source has shape \(2, 3\), float(32|64).*; expected Integer"),
+        (ones * 5, ones, ValueError, "token id 5 is outside the vocabulary of 5"),
+        (ones, ones * 23, ValueError, "token id 23 is outside the vocabulary of 23"),
+        (np.ones((2, 15), int), ones, ValueError, "length 15 is over max_length=14"),
+        (ones, np.ones((2, 15), int), ValueError, "length 15 is over max_length=14"),
+    ]:
+        with pytest.raises(error, match=message):
+            call(track, model, source, target)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_decoding(track):
+    model, module = make(track), TRACKS[track]
+    source = tensor(track, SOURCE)
+    good = {"model": model, "source": source, "max_length": 14, "start_id": 1, "end_id": 2}
+    wrong = [
+        ({"model": None}, TypeError, "model is a NoneType without encode, decode, project, pad_id"),
+        ({"source": [[1, 2]]}, TypeError, "source is a list; expected Integer"),
+        ({"source": source[0]}, TypeError, r"source has shape \(12,\).*; expected .*batch length_s"),
+        ({"source": source[:0]}, ValueError, "source has shape \\(0, 12\\): expected at least one"),
+        ({"max_length": 0}, ValueError, "max_length=0: expected at least 1"),
+        ({"max_length": 15}, ValueError, "max_length=15: expected at most that of the model, 14"),
+        ({"start_id": "<start>"}, TypeError, "start_id is '<start>'; expected int"),
+        ({"start_id": 23}, ValueError, "start_id=23: expected an id inside the vocabulary of 23"),
+        ({"end_id": -1}, ValueError, "end_id=-1: expected an id inside"),
+        ({"end_id": 0}, ValueError, "end_id=0 is the id of padding"),
+        ({"start_id": 0}, ValueError, "start_id=0 is the id of padding"),
+    ]
+    for arguments, error, message in wrong:
+        for function in (module.greedy_decode, module.beam_search):
+            with pytest.raises(error, match=message):
+                function(**good | arguments)
+    for arguments, error, message in [
+        ({"beam_width": 0}, ValueError, "beam_width=0: expected at least 1"),
+        ({"beam_width": 2.0}, TypeError, "beam_width is 2.0; expected int"),
+        ({"length_penalty": -0.1}, ValueError, "length_penalty=-0.1: expected a finite number of at least 0"),
+        ({"length_penalty": "0.6"}, TypeError, "length_penalty is '0.6'; expected float"),
+    ]:
+        with pytest.raises(error, match=message):
+            module.beam_search(**good | arguments)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_texts(track):
+    model, translate = make(track), TRACKS[track].translate
+    for text, error, message in [
+        ("ATGRCC", ValueError, "letter 4 of text, 'R', is not a nucleotide; known: ACGT"),
+        (["ATG", "AUG"], ValueError, r"letter 2 of text\[1\], 'U', is not a nucleotide"),
+        ("ATGC", ValueError, "text has 4 letters: expected a multiple of 3"),
+        (["ATG", ""], ValueError, r"text\[1\] has 0 letters: expected a multiple of 3, at least one codon"),
+        ("", ValueError, "text='': expected a DNA sequence"),
+        ([], ValueError, r"text=\[\]: expected a DNA sequence"),
+        ("ATG" * 5, ValueError, "text has 15 letters: expected at most the model's max_length=14"),
+        (7, TypeError, r"text is 7; expected str \| list"),
+        (["ATG", 7], TypeError, r"text\[1\]=7: expected a string, got int"),
+    ]:
+        with pytest.raises(error, match=message):
+            translate(model, text)
+    with pytest.raises(TypeError, match="model is None; expected Seq2SeqTransformer"):
+        translate(None, "ATG")
+    with pytest.raises(ValueError, match=r"vocabularies of \(5, 9\) tokens and pad_id=0: expected \(5, 23\) and 0"):
+        translate(make(track, target_vocab_size=9), "ATG")
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_tie_only_to_an_embedding(track):
+    with pytest.raises(TypeError, match=r"embedding has shape \(5, 8\), float64; expected TokenEmbedding"):
+        TRACKS[track].TiedProjection(np.zeros((5, 8)))
+    with pytest.raises(ValueError, match="expected 8 features"):
+        make(track, tie_weights=True).project(tensor(track, np.ones((1, 7), np.float32)))

@@ -1,0 +1,939 @@
+"""Chapter 14: GPT, its cache and its text, in each track, across the three, and against `transformers`."""
+
+import json
+import math
+from pathlib import Path
+
+import keras
+import nbformat
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from torch import nn
+
+import shared.keras.gpt as keras_track
+import shared.numpy.gpt as numpy_track
+import shared.pytorch.gpt as pytorch_track
+from shared import grammar, parity, text
+from shared.checks import check_logits
+from shared.frameworks.modes import evaluation_mode
+from shared.frameworks.pretrained import gpt2_weights, read_pretrained
+from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "vocab_size": 11, "max_length": 12, "num_layers": 2}
+HF = {"vocab_size": 61, "n_positions": 80, "n_embd": 16, "n_layer": 2, "n_head": 4, "initializer_range": 0.4}
+every_track = pytest.mark.parametrize("track", TRACKS)
+PROMPTS = [[3, 1, 4], [2], [7, 1, 8, 2, 8]]
+
+
+def scrambled(model, seed: int = 7):
+    """The model with every weight random and large enough to matter."""
+    rng = np.random.default_rng(seed)
+    given = sorted(get_weights(model).items())  # in one order, whatever the track's is
+    weights = {name: rng.normal(scale=0.4, size=value.shape) for name, value in given}
+    set_weights(model, {name: value + name.endswith("gamma") for name, value in weights.items()})
+    return model
+
+
+def make(track: str, **arguments):
+    """A scrambled model, in float64 and evaluation."""
+    if track == "keras":
+        return scrambled(keras_track.GPTModel(**SMALL | arguments))
+    model = scrambled(TRACKS[track].GPTModel(**SMALL | arguments)).eval()
+    return model.double() if track == "pytorch" else model
+
+
+def close(track: str) -> float:
+    """Keras computes in float32 here; on TensorFlow only the tests with the float64 fixture do more."""
+    return 2e-5 if track == "keras" else 1e-12
+
+
+def tensor(track: str, array):
+    return torch.tensor(array) if track == "pytorch" else array
+
+
+def call(model, tokens, mask=None, cache=None) -> np.ndarray:
+    track = "pytorch" if isinstance(model, pytorch_track.GPTModel) and not isinstance(model, keras.Model) else "other"
+    with torch.no_grad():
+        mask = None if mask is None else tensor(track, mask)
+        return as_numpy(model(tensor(track, np.asarray(tokens)), mask=mask, cache=cache))
+
+
+def random_tokens(rng, *shape: int) -> np.ndarray:
+    return rng.integers(1, SMALL["vocab_size"], size=shape)
+
+
+# One function, three times
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("pad_id", [0, None, 5])
+@pytest.mark.keras
+def test_keras_numpy_and_pytorch_are_one_model(float64, pad_id):
+    numpy, pytorch, keras_model = (module.GPTModel(**SMALL, pad_id=pad_id) for module in TRACKS.values())
+    tokens = np.array([[3, 1, 4, 1, 5, 9], [2, 6, 5, 3, 0, 0], [5, 8, 0, 0, 9, 7], [0, 0, 1, 1, 5, 2]])
+    report = parity.compare_modules(
+        scrambled(numpy), pytorch, keras_model, inputs={"tokens": tokens}, tolerance=1e-7  # GELU in Keras
+    )  # fmt: skip
+    assert all(row.max_difference < 1e-10 for row in report.rows if row.against == "PyTorch")
+    assert len(report.rows) == 2 * (1 + len(get_weights(numpy)))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("pad_id", [0, None])
+def test_numpy_backward_three_ways(seed, pad_id):
+    """Pitfall 30 among the rest: every token of the batch is read, and its row scores every position."""
+    small = {
+        "d_model": 4,
+        "num_heads": 2,
+        "d_ff": 5,
+        "vocab_size": 7,
+        "max_length": 6,
+        "num_layers": 2,
+        "pad_id": pad_id,
+    }
+    tokens = np.array([[3, 1, 3, 6, 2], [5, 5, 1, 0, 0], [2, 0, 0, 4, 4]])
+    model = scrambled(numpy_track.GPTModel(**small), seed)
+    parity.check_backward(model, pytorch_track.GPTModel(**small), {"tokens": tokens}, seed=seed)
+
+
+def test_numpy_tied_gradient_is_the_sum_of_both_paths(rng):
+    model, tokens = make("numpy"), random_tokens(rng, 2, 5)
+    grad_output = rng.normal(size=(2, 5, 11))
+    table = model.embedding.tokens.embeddings
+    model(tokens)
+    model.backward(grad_output)
+    as_output = np.einsum("bnv,bnd->vd", grad_output, model.h)
+    truth = parity.numerical_gradient(lambda: float((model(tokens) * grad_output).sum()), table.value)
+    np.testing.assert_allclose(table.grad, truth, atol=1e-6)
+    read = np.unique(tokens)
+    assert (np.abs(table.grad - as_output)[read].max(axis=1) > 1e-3).all()
+    unread = np.setdiff1d(np.arange(11), read)
+    np.testing.assert_allclose(table.grad[unread], as_output[unread], atol=1e-12)
+
+
+def test_numpy_backward_goes_through_the_dropout_of_the_embeddings(rng):
+    model, tokens, grad_output = make("numpy").train(), random_tokens(rng, 2, 4), rng.normal(size=(2, 4, 11))
+    model.dropout.rate = 0.5
+
+    def objective() -> float:
+        model.dropout.rng = np.random.default_rng(1)
+        return float((model(tokens) * grad_output).sum())
+
+    objective()
+    model.backward(grad_output)
+    positions = model.embedding.positions
+    np.testing.assert_allclose(positions.grad, parity.numerical_gradient(objective, positions.value), atol=1e-6)
+
+
+def test_numpy_backward_wants_a_call_without_cache_and_the_right_shape(rng):
+    model, tokens = make("numpy"), random_tokens(rng, 2, 4)
+    model(tokens, cache=model.make_cache(2))
+    with pytest.raises(ValueError, match="the last call had a cache"):
+        model.backward(np.ones((2, 4, 11)))
+    model(tokens)
+    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 4, 8\): expected \(2, 4, 11\)"):
+        model.backward(np.ones((2, 4, 8)))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_count_the_table_once(track, tmp_path):
+    model = make(track)
+    names = list(get_weights(model))
+    assert len(names) == 4 + 2 * 16
+    assert [name for name in names if "embeddings" in name] == ["embedding.tokens.embeddings"]
+    total = {
+        "numpy": lambda: sum(array.size for array in model.parameters().values()),
+        "pytorch": lambda: sum(parameter.numel() for parameter in model.parameters()),
+        "keras": lambda: model.count_params(),
+    }[track]()
+    block = 4 * (8 * 8 + 8) + (8 * 12 + 12) + (12 * 8 + 8) + 4 * 8
+    assert total == 2 * block + (11 + 12) * 8 + 2 * 8
+    save_weights(model, tmp_path / "weights.safetensors")
+    other = scrambled(make(track), seed=9)
+    tokens = np.array([[3, 1, 4, 1]])
+    assert not np.allclose(call(other, tokens), call(model, tokens), atol=1e-3)
+    load_weights(other, tmp_path / "weights.safetensors")
+    assert np.array_equal(call(other, tokens), call(model, tokens))
+
+
+@pytest.mark.keras
+def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
+    model, tokens = make("keras", pad_id=None, eps=1e-3), np.array([[3, 1, 4, 0]])
+    model.save(tmp_path / "gpt.keras")
+    loaded = keras.saving.load_model(tmp_path / "gpt.keras")
+    np.testing.assert_array_equal(call(loaded, tokens), call(model, tokens))
+    assert loaded.get_config() == model.get_config() and loaded.get_config()["eps"] == 1e-3
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_start_as_gpt2(track):
+    model = TRACKS[track].GPTModel(d_model=64, num_heads=4, d_ff=256, vocab_size=300, max_length=200, num_layers=8)
+    for name, array in get_weights(model).items():
+        if name.endswith(("beta", "bias")):
+            assert not array.any()
+        elif name.endswith("gamma"):
+            assert (array == 1).all()
+        else:
+            adds = name.endswith(("attention.output.kernel", "contract.kernel"))
+            assert array.std() == pytest.approx(0.02 / (4 if adds else 1), rel=0.05), name
+    kernels = [array.tobytes() for name, array in get_weights(model).items() if name.endswith("kernel")]
+    assert len(set(kernels)) == len(kernels)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_have_tanh_gelu_pre_norm_and_a_last_norm(track, rng):
+    """Written out with NumPy's functions, one row, one block."""
+    model, tokens = make(track, num_layers=1), random_tokens(rng, 1, 5)
+    w = {name: array.astype(float) for name, array in get_weights(model).items()}
+
+    def norm(x, name):
+        return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w[f"{name}.gamma"] + w[
+            f"{name}.beta"
+        ]
+
+    def linear(x, name):
+        return x @ w[f"blocks.0.{name}.kernel"] + w[f"blocks.0.{name}.bias"]
+
+    x = w["embedding.tokens.embeddings"][tokens[0]] + w["embedding.positions"][:5]
+    n = norm(x, "blocks.0.attention_residual.norm")
+    q, k, v = (linear(n, f"attention.{part}").reshape(5, 2, 4).transpose(1, 0, 2) for part in ("query", "key", "value"))
+    scores = np.where(np.tri(5, dtype=bool), q @ k.swapaxes(1, 2) / 2, -np.inf)
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    x = x + linear((weights @ v).transpose(1, 0, 2).reshape(5, 8), "attention.output")
+    h = linear(norm(x, "blocks.0.feed_forward_residual.norm"), "feed_forward.expand")
+    h = h / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3)))
+    x = norm(x + linear(h, "feed_forward.contract"), "norm")
+    np.testing.assert_allclose(call(model, tokens)[0], x @ w["embedding.tokens.embeddings"].T, atol=100 * close(track))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_drop_only_in_training(track):
+    model, tokens = make(track, dropout=0.5), np.array([[3, 1, 4, 1]])
+    before = call(model, tokens)
+    np.testing.assert_allclose(before, call(make(track), tokens), atol=close(track))
+    if track == "keras":
+        first, second = (as_numpy(model(tokens, training=True)) for _ in range(2))
+    else:
+        first, second = (call(model.train(), tokens) for _ in range(2))
+        assert generation_is_still(track, model)
+        assert model.training
+        model.eval()
+    assert not np.allclose(first, second)
+    assert np.array_equal(call(model, tokens), before)
+
+
+def generation_is_still(track: str, model) -> bool:
+    return TRACKS[track].generate(model, [3, 1], 5, 0) == TRACKS[track].generate(model, [3, 1], 5, 0)
+
+
+# The cache
+
+
+@every_track
+@pytest.mark.parametrize("sizes", [(1,) * 12, (5, 1, 1, 3, 2), (12,)])
+@pytest.mark.keras
+def test_keras_and_the_others_are_equal_with_a_cache(track, sizes, rng):
+    """Pitfalls 7 and 8: at every step, up to the full context."""
+    model, tokens = make(track), random_tokens(rng, 3, 12)
+    whole, cache, done = call(model, tokens), model.make_cache(3), 0
+    for size in sizes:
+        logits = call(model, tokens[:, done : done + size], cache=cache)
+        np.testing.assert_allclose(logits, whole[:, done : done + size], atol=close(track))
+        done += size
+        assert cache.length == done and tuple(cache.real.shape) == (3, done)
+    with pytest.raises(ValueError, match="length 13 is over max_length=12, 12 are cached"):
+        call(model, tokens[:, :1], cache=cache)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_are_equal_with_a_cache_and_padding(track, rng):
+    """Rows of different lengths: each as if it were alone, whether padding is found by pad_id or told by a mask."""
+    model, blind = make(track), make(track, pad_id=None)
+    prompts = np.array([[3, 1, 4, 2, 6], [2, 0, 0, 0, 0], [7, 1, 8, 0, 0]])
+    more = random_tokens(rng, 3, 4)
+    lengths = (prompts != 0).sum(axis=1)
+    alone = [call(model, np.r_[row[:n], new][None])[0] for row, n, new in zip(prompts, lengths, more)]
+    real = prompts != 0
+    for each, masked in ((model, False), (blind, True), (model, True)):
+        cache, seen = each.make_cache(3), real
+        first = call(each, prompts, seen[:, None, None] if masked else None, cache)
+        for i, n in enumerate(lengths):
+            np.testing.assert_allclose(first[i, :n], alone[i][:n], atol=close(track))
+        for part in (more[:, :1], more[:, 1:]):
+            seen = np.c_[seen, np.ones(part.shape, bool)]
+            logits = call(each, part, seen[:, None, None] if masked else None, cache)
+            done = cache.length - 5
+            for i, n in enumerate(lengths):
+                np.testing.assert_allclose(logits[i], alone[i][n : n + done][-part.shape[1] :], atol=close(track))
+        np.testing.assert_array_equal(as_numpy(cache.real), seen)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_count_positions_over_real_tokens(track):
+    model = make(track)
+    alone = call(model, [[4, 8, 5, 7]])
+    for padded in ([4, 8, 5, 7, 0, 0], [4, 8, 0, 0, 5, 7], [0, 0, 4, 8, 5, 7]):
+        kept = np.flatnonzero(padded)
+        np.testing.assert_allclose(call(model, [padded])[0, kept], alone[0], atol=close(track))
+    assert np.abs(call(make(track, pad_id=None), [[4, 8, 0, 0, 5, 7]])[0, -1] - alone[0, -1]).max() > 1e-2
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_keep_what_an_entry_of_the_cache_was_given(track, rng):
+    cache = TRACKS[track].KVCache(2, 3, 4, 6, 5)
+    key, value = rng.normal(size=(2, 3, 4, 4, 5)).astype("float64" if track == "numpy" else "float32")
+    for start, stop in ((0, 3), (3, 4)):
+        keys, values = cache.layers[1].append(*(tensor(track, each[:, :, start:stop]) for each in (key, value)))
+        np.testing.assert_array_equal(as_numpy(keys), key[:, :, :stop])
+        np.testing.assert_array_equal(as_numpy(values), value[:, :, :stop])
+    assert cache.length == 4 and cache.layers[0].length == 0
+    new = tensor(track, key[:, :, :3])
+    for given, message in [
+        ((new, new), "length 7 is over max_length=6, 4 are cached"),
+        ((new[:1], new), r"key has shape \(1, 4, 3, 5\): expected \(3, 4, 3, 5\)"),
+        ((new, new[..., :2]), r"value has shape \(3, 4, 3, 2\): expected \(3, 4, 3, 5\)"),
+        ((new[:, :, :1], new[:, :, :2]), r"value has shape \(3, 4, 2, 5\): expected \(3, 4, 1, 5\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            cache.layers[1].append(*given)
+    assert cache.length == 4
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_cache_hands_out_views_and_has_the_dtype_of_the_model(track, rng):
+    model = make(track)
+    model = model.astype(np.float32) if track == "numpy" else model.float()
+    cache = model.make_cache(2)
+    assert "float32" in str(cache.layers[0].keys.dtype)
+    call(model, random_tokens(rng, 2, 3), cache=cache)
+    layer = cache.layers[0]
+    one = tensor(track, np.ones((2, 2, 1, 4), np.float32))
+    keys, _ = layer.append(one, one)
+    assert keys.shape[2] == 4
+    before = as_numpy(keys)
+    layer.keys += 1
+    assert not np.array_equal(as_numpy(keys), before)  # the same memory
+
+
+@every_track
+@pytest.mark.parametrize("padding", [False, True])
+@pytest.mark.keras
+def test_keras_and_the_others_have_a_function_for_one_token_that_is_the_model(track, padding, rng):
+    model, prompts = make(track), random_tokens(rng, 3, 5)
+    if padding:
+        prompts[1, 2:] = 0
+    cache, twin = model.make_cache(3), model.make_cache(3)
+    for each in (cache, twin):
+        call(model, prompts, cache=each)
+    step, real = TRACKS[track]._Decode(model, twin), prompts != 0
+    for _ in range(4):
+        new, real = random_tokens(rng, 3), np.c_[real, [True] * 3]
+        with torch.no_grad():
+            np.testing.assert_allclose(
+                as_numpy(step(new, real)), call(model, new[:, None], cache=cache)[:, 0], atol=close(track)
+            )
+    assert twin.length == cache.length == 9
+    last = random_tokens(rng, 3, 3)  # several at once behind what the function has written
+    mask = np.c_[real, last != 0][:, None, None]
+    found, expected = (call(model, last, mask, each) for each in (twin, cache))
+    np.testing.assert_allclose(found, expected, atol=close(track))
+
+
+@pytest.mark.keras
+def test_keras_function_for_one_token_says_that_the_cache_is_full():
+    model = make("keras")
+    cache = model.make_cache(1)
+    call(model, np.full((1, 12), 3), cache=cache)
+    with pytest.raises(ValueError, match="length 13 is over max_length=12, 12 are cached"):
+        keras_track._Decode(model, cache)(np.array([3]), np.ones((1, 13), bool))
+    assert cache.length == 12
+
+
+@pytest.mark.skipif(keras.backend.backend() == "torch", reason="the PyTorch backend compiles nothing")
+@pytest.mark.keras
+def test_keras_compiles_the_step_of_generation_once_for_each_number_of_rows(monkeypatch):
+    traces, plain = [], keras_track._step
+
+    def counted(model, weights, tokens, *others):
+        traces.append(tokens.shape[0])
+        return plain(model, weights, tokens, *others)
+
+    monkeypatch.setattr(keras_track, "_step", counted)
+    model = make("keras")
+    for prompt, new in (([1, 2], 8), ([3, 1, 4, 1], 5), ([[1], [2, 3]], 6), ([[5, 6], [7]], 9), ([2], 3)):
+        keras_track.generate(model, prompt, new)
+    assert traces == [1, 2]
+
+
+@pytest.mark.keras
+def test_keras_compiled_step_sees_weights_that_are_changed_later():
+    model = make("keras")
+    before = keras_track.generate(model, [1, 2], 8, temperature=0)
+    scrambled(model, seed=8)
+    after = keras_track.generate(model, [1, 2], 8, temperature=0)
+    assert after == keras_track.generate(model, [1, 2], 8, temperature=0, use_cache=False)
+    assert after != before
+
+
+# Sampling
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_bend_the_distribution(track, rng):
+    bend = TRACKS[track].token_probabilities
+    logits = rng.normal(scale=2, size=(3, 9))
+    full = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+
+    def given(**knobs):
+        return as_numpy(bend(tensor(track, logits.astype("float32" if track == "keras" else "float64")), **knobs))
+
+    np.testing.assert_allclose(given(), full, atol=1e-6)
+    half = full**2 / (full**2).sum(-1, keepdims=True)
+    np.testing.assert_allclose(given(temperature=0.5), half, atol=1e-6)
+    np.testing.assert_array_equal(given(temperature=0), np.eye(9)[logits.argmax(-1)])
+    np.testing.assert_allclose(given(top_k=100), full, atol=1e-6)
+    np.testing.assert_allclose(given(top_p=1.0), full, atol=1e-6)
+    for top_k in (1, 3):
+        kept = np.where(full >= np.sort(full)[:, -top_k, None], full, 0)
+        np.testing.assert_allclose(given(top_k=top_k), kept / kept.sum(-1, keepdims=True), atol=1e-6)
+    for top_p in (0.05, 0.6, 0.9):
+        for row, out in zip(full, given(top_p=top_p)):
+            order = np.argsort(-row)
+            count = 1 + int((np.cumsum(row[order]) < top_p).sum())  # the fewest that reach it
+            assert set(np.flatnonzero(out)) == set(order[:count])
+            np.testing.assert_allclose(out[order[:count]], row[order[:count]] / row[order[:count]].sum(), atol=1e-6)
+    both = given(temperature=2.0, top_k=4, top_p=0.7)
+    np.testing.assert_allclose(both.sum(-1), 1, atol=1e-6)
+    assert ((both > 0).sum(-1) <= 4).all()
+    huge = tensor(track, np.array([[1e4, -1e4, 0]], "float32"))
+    assert np.isfinite(as_numpy(bend(huge))).all()
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_stop_where_top_p_is_reached(track):
+    """Chances of 3/4 and 1/4, and top_p=3/4: the first is enough, and the second isn't needed."""
+    logits = tensor(track, np.log(np.array([[3.0, 1.0]], "float32" if track == "keras" else "float64")))
+    highest = float(as_numpy(TRACKS[track].token_probabilities(logits)).max())
+    np.testing.assert_array_equal(as_numpy(TRACKS[track].token_probabilities(logits, top_p=highest)), [[1, 0]])
+
+
+def test_sampling_against_transformers(rng):
+    from transformers.generation import TopKLogitsWarper, TopPLogitsWarper
+
+    logits = torch.tensor(rng.normal(scale=2, size=(4, 30)))
+    for top_k, top_p in ((5, None), (None, 0.7), (12, 0.8)):
+        scores = logits / 0.8
+        scores = TopKLogitsWarper(top_k)(None, scores) if top_k else scores
+        scores = TopPLogitsWarper(top_p)(None, scores) if top_p else scores
+        ours = numpy_track.token_probabilities(logits.numpy(), 0.8, top_k, top_p)
+        np.testing.assert_allclose(ours, scores.softmax(-1).numpy(), atol=1e-12)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_draw_by_the_inverse_of_the_running_sums(track, rng):
+    module = TRACKS[track]
+
+    def draw(probabilities, uniforms):
+        return as_numpy(module.draw(tensor(track, probabilities), tensor(track, uniforms)))
+
+    probabilities = np.array([[0.0, 0.25, 0.5, 0.0, 0.25, 0.0]])
+    uniforms = np.array([0.0, 0.2499, 0.25, 0.7499, 0.75, 1 - 2**-53])
+    assert draw(probabilities.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    assert draw(3 * probabilities.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    assert draw(probabilities.repeat(6, 0).astype("float32"), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    many = draw(probabilities.repeat(20000, 0), rng.random(20000))
+    np.testing.assert_allclose(np.bincount(many, minlength=6) / 20000, probabilities[0], atol=0.02)
+
+
+# Generation
+
+
+@every_track
+@pytest.mark.parametrize(
+    "knobs", [{"temperature": 0}, {"seed": 3}, {"seed": 4, "top_k": 4, "temperature": 0.7, "end_id": 6}]
+)
+@pytest.mark.keras
+def test_keras_and_the_others_write_the_same_with_a_cache_and_without(track, knobs):
+    """Prompts of different lengths; each row as if it were alone."""
+    model, generate = make(track), TRACKS[track].generate
+    written = generate(model, PROMPTS, 7, **knobs)
+    assert written == generate(model, PROMPTS, 7, use_cache=False, **knobs)
+    if track != "numpy":
+        assert written == numpy_track.generate(make("numpy"), PROMPTS, 7, **knobs)  # and in the other tracks
+    if "temperature" in knobs and not knobs["temperature"]:
+        assert written == [generate(model, prompt, 7, **knobs) for prompt in PROMPTS]
+    else:
+        assert written != generate(model, PROMPTS, 7, **knobs | {"seed": 99})
+        assert written[0] == generate(model, PROMPTS[0], 7, **knobs)  # the first row's random numbers are the same
+    for row, prompt in zip(written, PROMPTS):
+        assert row[: len(prompt)] == prompt and 0 not in row
+        assert len(row) == len(prompt) + 7 or row[-1] == knobs["end_id"]
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_draw_from_the_models_distribution(track):
+    """The first new token of many rows, against the exact probabilities, padding left out."""
+    model = make(track)
+    rows = np.array(TRACKS[track].generate(model, [[3, 1]] * 3000, 1, seed=1))
+    logits = call(model, [[3, 1]])[0, -1].astype(float)
+    logits[0] = -np.inf
+    expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    np.testing.assert_allclose(np.bincount(rows[:, 2], minlength=11) / 3000, expected, atol=0.04)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_answer_in_the_form_of_the_prompt(track):
+    model, generate = make(track), TRACKS[track].generate
+    one = generate(model, [3, 1, 4], 5, 0)
+    assert isinstance(one, list) and len(one) == 8 and all(isinstance(token, int) for token in one)
+    assert generate(model, [[3, 1, 4]], 5, 0) == [one]
+    assert generate(model, ((3, 1, 4),), 5, 0) == [one]
+    array = generate(model, tensor(track, np.array([[3, 1, 4], [3, 1, 4]])), 5, 0)
+    assert isinstance(array, np.ndarray) and array.shape == (2, 8) and array.tolist() == [one, one]
+    end = one[4]
+    short = one[: one.index(end, 3) + 1]
+    assert generate(model, [3, 1, 4], 5, 0, end_id=end) == short
+    ended = generate(model, np.array([[3, 1, 4], [2, 2, 2]]), 5, 0, end_id=end)
+    assert ended[0, : len(short)].tolist() == short and not ended[0, len(short) :].any()
+    nothing_is_padding = make(track, pad_id=None)
+    one = generate(nothing_is_padding, [3, 1, 4], 5, 0)
+    others = ([first, 7, 2] for first in range(11))
+    going = next(row for row in others if one[3] not in generate(nothing_is_padding, row, 5, 0)[3:])
+    rows = generate(nothing_is_padding, np.array([[3, 1, 4], going]), 5, 0, end_id=one[3])
+    assert rows[0].tolist() == one[:4] + [one[3]] * 4
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_never_write_padding(track):
+    model = make(track)
+    weights = get_weights(model)
+    weights["norm.gamma"] *= 0
+    weights["norm.beta"] = weights["embedding.tokens.embeddings"][0] * 50  # every logit of padding is the highest
+    set_weights(model, weights)
+    assert call(model, [[3, 1]])[0, -1].argmax() == 0
+    for temperature in (0, 1):
+        assert 0 not in TRACKS[track].generate(model, [3, 1], 6, temperature)
+
+
+@every_track
+@pytest.mark.parametrize("pad_id", [0, 5])
+@pytest.mark.keras
+def test_keras_and_the_others_never_write_padding_however_unlikely_the_rest(track, pad_id):
+    """Padding stays out where no finite number would keep it out: all others have the logit -10 000 or less."""
+    model = make(track, pad_id=pad_id)
+    weights = get_weights(model)
+    weights["norm.gamma"] *= 0
+    weights["norm.beta"] = np.eye(8)[0]  # so a token's logit is the first number of its vector
+    weights["embedding.tokens.embeddings"][:, 0] = -2e4
+    weights["embedding.tokens.embeddings"][[pad_id, 7], 0] = 0, -1e4
+    set_weights(model, weights)
+    assert call(model, [[3, 1]])[0, -1].argmax() == pad_id
+    for use_cache in (True, False):
+        for temperature in (0, 1):
+            found = TRACKS[track].generate(model, [3, 1], 4, temperature, use_cache=use_cache)
+            assert list(found) == [3, 1, 7, 7, 7, 7]
+
+
+@every_track
+@pytest.mark.parametrize("use_cache", [True, False], ids=["cached", "uncached"])
+@pytest.mark.parametrize("temperature", [0, 1])
+@pytest.mark.keras
+def test_keras_and_the_others_write_nothing_from_nan(track, temperature, use_cache):
+    model = make(track)
+    weights = get_weights(model)
+    weights["embedding.positions"][4] = math.nan  # the third token is the first to be read at this position
+    set_weights(model, weights)
+    options = {"temperature": temperature, "use_cache": use_cache}
+    with pytest.raises(ValueError, match="logits of step 3 have the maximum nan: expected a finite number"):
+        TRACKS[track].generate(model, [1, 2], 6, **options)
+    assert len(TRACKS[track].generate(model, [1, 2], 3, **options)) == 5  # none of these saw it
+
+
+def test_logits_may_rule_tokens_out():
+    check_logits(np.array([[-math.inf, 1.0], [2.0, -math.inf]]).max(axis=-1), 0)
+    for highest in (-math.inf, math.inf, math.nan):
+        with pytest.raises(ValueError, match=f"logits of step 2 have the maximum {highest}"):
+            check_logits([1.0, highest], 2)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_fill_the_context_and_no_more(track):
+    model, generate = make(track), TRACKS[track].generate
+    assert len(generate(model, [3, 1, 4], 9, 0)) == 12 == len(generate(model, [3, 1, 4], 9, 0, use_cache=False))
+    with pytest.raises(ValueError, match="a prompt of 3 tokens and max_new_tokens=10 are over max_length=12"):
+        generate(model, [[3, 1, 4], [1]], 10)
+    with pytest.raises(ValueError, match="length 13 is over max_length=12"):
+        call(model, np.ones((1, 13), int))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_use_a_fresh_cache(track):
+    model, generate = make(track), TRACKS[track].generate
+    assert generate(model, PROMPTS, 4, 0) == generate(model, PROMPTS, 4, 0)
+    cache = model.make_cache(1)
+    first, second = (call(model, [[3, 1, 4]], cache=cache) for _ in range(2))
+    assert np.abs(first - second).max() > 1e-2
+
+
+# Weights of Hugging Face
+
+
+@pytest.fixture(scope="module")
+def hugging_face(tmp_path_factory):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config(**HF, bos_token_id=None, eos_token_id=None)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)  # biases and norms, too
+    path = tmp_path_factory.mktemp("gpt2") / "model"
+    model.save_pretrained(path)
+    return model, path
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_are_gpt2(track, hugging_face):
+    theirs, path = hugging_face
+    model = TRACKS[track].GPTModel.from_pretrained(path)
+    assert (model.pad_id, model.max_length, model.vocab_size, len(model.blocks)) == (None, 80, 61, 2)
+    tokens = np.random.default_rng(0).integers(0, 61, size=(2, 25))
+    with torch.no_grad():
+        expected = theirs(torch.tensor(tokens)).logits.numpy()
+    np.testing.assert_allclose(call(model, tokens), expected, atol=2e-5 * np.abs(expected).max())
+    greedy = {"max_new_tokens": 50, "do_sample": False, "pad_token_id": 0}  # and without a mask, 0 would be padding
+    written = theirs.generate(torch.tensor(tokens), attention_mask=torch.ones(2, 25), **greedy).numpy()
+    assert np.array_equal(TRACKS[track].generate(model, tokens, 50, temperature=0), written)
+
+
+def test_pytorch_is_gpt2_in_float64_with_its_mask_and_positions(hugging_face, rng):
+    theirs, path = hugging_face
+    model, mask = pytorch_track.GPTModel.from_pretrained(str(path)).double(), torch.ones(2, 12, dtype=torch.bool)
+    tokens = torch.tensor(rng.integers(0, 61, size=(2, 12)))
+    mask[0, 7:] = False
+    theirs.double()
+    with torch.no_grad():
+        expected = theirs(tokens, attention_mask=mask.long()).logits
+        ours = model(tokens, mask[:, None, None])
+    theirs.float()
+    assert (ours - expected)[mask].abs().max() < 1e-10
+    theirs.double()
+    model(tokens).logsumexp(-1).sum().backward()
+    theirs(tokens).logits.logsumexp(-1).sum().backward()
+    table = theirs.transformer.wte.weight
+    assert (model.embedding.tokens.weight.grad - table.grad).abs().max() < 1e-9 * table.grad.abs().max()
+    theirs.float().zero_grad()
+
+
+def change(path, target, config=None, arrays=None, drop=()):
+    """A copy of a model directory with other settings or weights."""
+    target.mkdir()
+    settings = json.loads((path / "config.json").read_text())
+    (target / "config.json").write_text(json.dumps(settings | (config or {})))
+    weights = {name: array for name, array in load_file(path / "model.safetensors").items() if name not in drop}
+    save_file(weights | (arrays or {}), target / "model.safetensors")
+    return target
+
+
+def test_weights_with_and_without_prefix_buffers_and_head(hugging_face, tmp_path):
+    _, path = hugging_face
+    expected = get_weights(pytorch_track.GPTModel.from_pretrained(path))
+    weights = load_file(path / "model.safetensors")
+    assert all(name.startswith("transformer.") for name in weights)
+    bare = {name.removeprefix("transformer."): array for name, array in weights.items()}
+    bare |= {"h.0.attn.bias": np.ones((1, 1, 80, 80), np.float32), "h.0.attn.masked_bias": np.float32([-1e4])}
+    bare["lm_head.weight"] = bare["wte.weight"].copy()
+    found = get_weights(pytorch_track.GPTModel.from_pretrained(change(path, tmp_path / "a", None, bare, weights)))
+    assert all(np.array_equal(array, found[name]) for name, array in expected.items())
+    bare["lm_head.weight"] = bare["wte.weight"] + 1
+    with pytest.raises(ValueError, match="lm_head.weight differs from wte.weight: expected the tied head"):
+        pytorch_track.GPTModel.from_pretrained(change(path, tmp_path / "b", None, bare, weights))
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, hugging_face, tmp_path):
+    _, path = hugging_face
+    load = TRACKS[track].GPTModel.from_pretrained
+    for i, (config, message) in enumerate(
+        [
+            ({"activation_function": "relu"}, "activation_function='relu': expected 'gelu_new'"),
+            ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True: expected False"),
+            ({"scale_attn_weights": False}, "scale_attn_weights=False: expected True"),
+            ({"tie_word_embeddings": False}, "tie_word_embeddings=False: expected True"),
+            ({"add_cross_attention": True}, "add_cross_attention=True: expected False"),
+            ({"model_type": "bert"}, "model_type='bert': expected 'gpt2'"),
+            ({"n_layer": 3}, "n_layer=3: expected 2, the number of layers in the weights"),
+            ({"n_layer": 1}, "n_layer=1: expected 2, the number of layers in the weights"),
+            ({"n_layer": 2**31}, "n_layer=2147483648: expected 2"),
+            ({"n_embd": None}, "config.json has no 'n_embd'"),
+            ({"n_embd": 20}, r"n_embd=20: expected 16, because wte.weight has shape \(61, 16\)"),
+            ({"n_embd": "16"}, "n_embd='16': expected a positive whole number"),
+            ({"vocab_size": 2**31}, "vocab_size=2147483648: expected 61"),
+            ({"n_positions": 70}, r"n_positions=70: expected 80, because wpe.weight has shape \(80, 16\)"),
+            ({"n_positions": 2**31}, "n_positions=2147483648: expected 80"),
+            ({"n_inner": 63}, "n_inner=63: expected 64"),
+            ({"n_inner": 0}, "n_inner=0: expected a positive whole number"),
+            ({"n_inner": False}, "n_inner=False: expected a positive whole number"),
+            ({"n_head": 3}, "n_head=3: expected a divisor of n_embd=16"),
+            ({"n_head": "4"}, "n_head='4': expected a positive whole number"),
+            ({"layer_norm_epsilon": 0}, "layer_norm_epsilon=0: expected a number above 0 and below 1"),
+            ({"layer_norm_epsilon": float("inf")}, "layer_norm_epsilon=inf: expected a number above 0 and below 1"),
+        ]
+    ):
+        with pytest.raises(ValueError, match=message):
+            load(change(path, tmp_path / str(i), config))
+    with pytest.raises(ValueError, match="missing: ln_f.bias"):
+        load(change(path, tmp_path / "missing", drop=["transformer.ln_f.bias"]))
+    packed = {"transformer.h.0.attn.c_attn.weight": np.ones((16, 47), np.float32)}
+    with pytest.raises(ValueError, match=r"c_attn.weight has shape \(16, 47\), expected \(16, 48\)"):
+        load(change(path, tmp_path / "packed", arrays=packed))
+    with pytest.raises(FileNotFoundError, match="path='nowhere': no such directory"):
+        load(tmp_path / "nowhere")
+
+
+def test_another_eps_and_inner_width_are_read(tmp_path):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(1)
+    config = GPT2Config(**HF, n_inner=24, layer_norm_epsilon=0.1, activation_function="gelu_pytorch_tanh", bos_token_id=None, eos_token_id=None)  # fmt: skip
+    theirs = GPT2LMHeadModel(config).eval()
+    theirs.save_pretrained(tmp_path)
+    arguments, _ = gpt2_weights(*read_pretrained(tmp_path, "gpt2"))
+    assert (arguments["d_ff"], arguments["eps"]) == (24, 0.1)
+    tokens = np.array([[1, 2, 3, 4]])
+    with torch.no_grad():
+        expected = theirs(torch.tensor(tokens)).logits.numpy()
+    for track in TRACKS.values():
+        np.testing.assert_allclose(call(track.GPTModel.from_pretrained(tmp_path), tokens), expected, atol=1e-4)
+
+
+# Past the context
+
+
+def slid(model, prompt: list[int], new: int) -> list[int]:
+    """Greedy, written out: a full window forgets its older half before the next token goes in."""
+    text, window, limit = list(prompt), list(prompt), model.max_length
+    for _ in range(new):
+        logits = call(model, [window])[0, -1]
+        logits[0] = -np.inf  # padding
+        text.append(int(logits.argmax()))
+        if len(window) == limit:
+            window = window[len(window) - limit // 2 :]
+        window.append(text[-1])
+    return text
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_slide_over_a_full_context(track):
+    """Each text as if it were alone, with a cache and without, and as written out above."""
+    model, generate = make(track, max_length=7), TRACKS[track].generate
+    knobs = {"temperature": 0, "on_full": "slide"}
+    written = generate(model, PROMPTS, 12, **knobs)
+    assert written == [slid(model, prompt, 12) for prompt in PROMPTS]
+    assert written == generate(model, PROMPTS, 12, use_cache=False, **knobs)
+    full = [3, 1, 4, 1, 5, 9, 2]
+    assert generate(model, full, 3, **knobs) == slid(model, full, 3)
+    if track != "numpy":
+        numpy = make("numpy", max_length=7)
+        drawn = {"seed": 5, "top_p": 0.9, "on_full": "slide"}
+        assert generate(model, PROMPTS, 12, **drawn) == numpy_track.generate(numpy, PROMPTS, 12, **drawn)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_end_texts_past_a_full_context(track):
+    """A text that is over makes no difference to the others, however often the window is made anew."""
+    model, generate = make(track), TRACKS[track].generate
+    knobs = {"seed": 1, "on_full": "slide", "temperature": 1.5}
+    free = generate(model, PROMPTS, 20, **knobs)
+    end = free[0][len(PROMPTS[0]) + 2]
+    ended = generate(model, PROMPTS, 20, end_id=end, **knobs)
+    for row, whole, prompt in zip(ended, free, PROMPTS):
+        new = whole[len(prompt) :]
+        assert row == prompt + new[: new.index(end) + 1 if end in new else None]
+    array = generate(model, np.array([[3, 1, 4], [2, 2, 2]]), 20, **knobs)
+    assert array.shape == (2, 23) and array[0].tolist() == free[0]
+
+
+def test_a_slide_reads_half_of_the_window_again_and_no_more(monkeypatch):
+    read = []
+    model = make("numpy")
+    forward = model.forward
+    monkeypatch.setattr(
+        model, "forward", lambda tokens, *others: (read.append(tokens.shape[1]), forward(tokens, *others))[1]
+    )
+    numpy_track.generate(model, [3, 1, 4], 30, on_full="slide")
+    assert read == [3, 7, 7, 7, 7]  # 12 positions: 6 are kept, and one is new
+    read.clear()
+    numpy_track.generate(model, [3, 1, 4], 9)
+    assert read == [3]
+    read.clear()
+    numpy_track.generate(model, [3, 1, 4], 30, on_full="slide", use_cache=False)
+    assert read == [*range(3, 13), *range(7, 13), *range(7, 13), *range(7, 13), 7, 8]
+
+
+def test_evaluation_mode_comes_back_after_an_error():
+    model = make("numpy").train()
+    with pytest.raises(ZeroDivisionError), evaluation_mode(model):
+        assert not model.training
+        1 / 0  # noqa: B018
+    assert model.training
+
+
+# Real weights, as the NumPy notebook reads them
+
+
+@pytest.fixture
+def reading_cell():
+    notebook = nbformat.read(ROOT / "notebooks/14_gpt/numpy.ipynb", as_version=4)
+    return next(cell.source for cell in notebook.cells if cell.id == "real-gpt2")
+
+
+def test_the_notebook_says_what_is_missing_where_there_is_no_gpt2(reading_cell, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GPT2_DIRECTORY", raising=False)
+    exec(reading_cell, {"GPTModel": None, "generate": None})  # noqa: S102
+    told = capsys.readouterr().out
+    assert "No GPT-2 in the directory 'gpt2': config.json, model.safetensors, tokenizer.json missing" in told
+
+
+def test_the_notebook_writes_with_a_gpt2_where_there_is_one(reading_cell, hugging_face, tmp_path, monkeypatch, capsys):
+    _, path = hugging_face
+    folder = change(path, tmp_path / "gpt2")
+    vocabulary = {word: index for index, word in enumerate(["The", "owl", "that", *map(str, range(58))])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="0"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    for place, name in ((tmp_path, None), (tmp_path.parent, str(folder))):
+        monkeypatch.chdir(place)
+        if name:
+            monkeypatch.setenv("GPT2_DIRECTORY", name)
+        exec(reading_cell, {"GPTModel": numpy_track.GPTModel, "generate": numpy_track.generate})  # noqa: S102
+        told = capsys.readouterr().out.split()
+        assert told[:3] == ["The", "owl", "that"] and len(told) == 8 + 30
+
+
+# Misuse
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_misuse(track):
+    module, model = TRACKS[track], make(track)
+    for arguments, error, message in [
+        ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
+        ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
+        ({"num_layers": 1.0}, TypeError, "num_layers is 1.0"),
+        ({"vocab_size": 0}, ValueError, "vocab_size=0: expected at least 1"),
+        ({"max_length": 0}, ValueError, "=0: expected at least 1"),
+        ({"d_ff": 0}, ValueError, "d_ff=0: expected at least 1"),
+        ({"dropout": 1.0}, ValueError, "=1.0: expected a rate"),
+        ({"eps": -1.0}, ValueError, "eps=-1.0"),
+        ({"pad_id": 11}, ValueError, "pad_id=11 is outside the vocabulary of 11"),
+        ({"pad_id": "0"}, TypeError, "pad_id is '0'"),
+        ({"pad_id": True}, TypeError, "pad_id is True"),
+    ]:
+        with pytest.raises(error, match=message):
+            module.GPTModel(**SMALL | arguments)
+    tokens = tensor(track, np.array([[3, 1, 4], [2, 2, 0]]))
+    for given, error, message in [
+        ({"tokens": [[1, 2]]}, TypeError, "tokens is a list"),
+        ({"tokens": tensor(track, np.array([1, 2]))}, TypeError, r"tokens has shape \(2,\)"),
+        ({"tokens": tensor(track, np.array([[0.5]]))}, TypeError, "tokens has shape .* float64"),
+        ({"tokens": tensor(track, np.array([[11]]))}, ValueError, "token id 11 is outside the vocabulary of 11"),
+        ({"mask": tensor(track, np.ones((2, 1, 1, 3)))}, TypeError, "mask has shape .* float64"),
+        ({"mask": tensor(track, np.ones((2, 3), bool))}, TypeError, r"mask has shape \(2, 3\)"),
+        ({"mask": tensor(track, np.ones((2, 1, 1, 4), bool))}, ValueError, r"mask has shape \(2, 1, 1, 4\)"),
+        ({"cache": [1]}, TypeError, "cache is a list; expected .*KVCache"),
+        ({"cache": model.make_cache(3)}, ValueError, "cache has 2 layers and 3 rows: expected 2 and 2"),
+        ({"cache": module.KVCache(1, 2, 2, 12, 4)}, ValueError, "cache has 1 layers and 2 rows: expected 2 and 2"),
+    ]:
+        with pytest.raises(error, match=message):
+            model(**{"tokens": tokens} | given)
+    for sizes in ((0, 1, 1, 1, 1), (1, 0, 1, 1, 1), (1, 1, 0, 1, 1), (1, 1, 1, 0, 1), (1, 1, 1, 1, 0)):
+        with pytest.raises(ValueError, match="=0: expected at least 1"):
+            module.KVCache(*sizes)
+    with pytest.raises(TypeError, match="batch is 1.5"):
+        model.make_cache(1.5)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_its_twins_refuse_the_same_misuse_of_generation(track):
+    module, model = TRACKS[track], make(track)
+    for given, error, message in [
+        ({"model": None}, TypeError, "model is None; expected .*GPTModel"),
+        ({"prompt": "abc"}, TypeError, "prompt is a str"),
+        ({"prompt": 3}, TypeError, "prompt is a int"),
+        ({"prompt": []}, ValueError, "prompt is empty"),
+        ({"prompt": [[1], []]}, ValueError, r"prompt\[1\] is empty"),
+        ({"prompt": [[1], [0.5]]}, TypeError, r"prompt\[1\]=\[0.5\]: expected whole numbers"),
+        ({"prompt": [[1], 2]}, TypeError, r"prompt\[1\]=2: expected whole numbers"),
+        ({"prompt": np.array([1, 2])}, ValueError, r"prompt has shape \(2,\): expected \(batch, length\)"),
+        ({"prompt": [1, 11]}, ValueError, "token id 11 is outside the vocabulary of 11"),
+        ({"prompt": np.array([[1, 0]])}, ValueError, "holds pad_id=0: expected real tokens"),
+        ({"max_new_tokens": 0}, ValueError, "max_new_tokens=0: expected at least 1"),
+        ({"max_new_tokens": 2.0}, TypeError, "max_new_tokens is 2.0"),
+        ({"temperature": -1}, ValueError, "temperature=-1: expected a finite number of at least 0"),
+        ({"temperature": "hot"}, TypeError, "temperature is 'hot'"),
+        ({"top_k": 0}, ValueError, "top_k=0: expected at least 1"),
+        ({"top_p": 0}, ValueError, "top_p=0: expected a finite number above 0"),
+        ({"top_p": 1.5}, ValueError, "top_p=1.5: expected at most 1"),
+        ({"seed": -1}, ValueError, "seed=-1: expected no number below 0"),
+        ({"seed": None}, TypeError, "seed is None"),
+        ({"end_id": 11}, ValueError, "end_id=11: expected an id inside the vocabulary of 11"),
+        ({"end_id": 0}, ValueError, "end_id=0: expected an id"),
+        ({"end_id": 1.0}, TypeError, "end_id is 1.0"),
+        ({"use_cache": "yes"}, TypeError, "use_cache is 'yes'"),
+        ({"on_full": "wrap"}, TypeError, "on_full is 'wrap'"),
+        ({"prompt": [3] * 13, "on_full": "slide"}, ValueError, "a prompt of 13 tokens is over max_length=12"),
+    ]:
+        with pytest.raises(error, match=message):
+            module.generate(**{"model": model, "prompt": [1, 2], "max_new_tokens": 3} | given)
+    for logits, error, message in [
+        ([1.0], TypeError, "logits is a list"),
+        (tensor(track, np.array([1, 2])), TypeError, "logits has shape .* int64"),
+        (tensor(track, np.float32(1)), (TypeError, ValueError), "logits"),
+    ]:
+        with pytest.raises(error, match=message):
+            module.token_probabilities(logits)
+
+
+def test_pytorch_keeps_its_parameters_registered_once():
+    model = make("pytorch")
+    assert len(list(model.parameters())) == len({id(parameter) for parameter in model.parameters()}) == 36
+    assert isinstance(model, nn.Module) and "embedding.tokens.weight" in model.state_dict()
+
+
+# The data
+
+
+def test_every_word_of_the_grammar_is_one_token():
+    """The sentences on which the three notebooks train: a word is a token, between two <end>."""
+    tokenizer = text.train_tokenizer(grammar.sample(2000, seed=2), "bpe", vocab_size=512)
+    assert [word for word in grammar.WORDS if len(tokenizer.encode(word).ids) != 3] == []

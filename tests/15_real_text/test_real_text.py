@@ -1,0 +1,594 @@
+"""Chapter 15: the shipped model, measuring, looking inside, adapters and pretraining, in each track and across the three."""
+
+import io
+import shutil
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import keras
+import nbformat
+import numpy as np
+import pytest
+import torch
+from keras import ops
+from torch.nn.utils import parametrize
+
+import shared.keras.real_text as keras_track
+import shared.numpy.real_text as numpy_track
+import shared.pytorch.real_text as pytorch_track
+from shared import parity, text
+from shared.data import corpus
+from shared.frameworks import pretrained
+from shared.frameworks.history import History, model_card, read_history
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared.keras.gpt import GPTModel as KerasGPT
+from shared.numpy.gpt import GPTModel as NumpyGPT
+from shared.numpy.training import cross_entropy
+from shared.pytorch.gpt import GPTModel as PyTorchGPT
+from shared.pytorch.gpt import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = {"numpy": NumpyGPT, "pytorch": PyTorchGPT, "keras": KerasGPT}
+TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
+SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "vocab_size": 30, "max_length": 12, "num_layers": 2, "pad_id": None}
+every_track = pytest.mark.parametrize("track", TRACKS)
+TOKENS = np.random.default_rng(0).integers(0, 30, size=55)
+
+
+def small(track: str):
+    """A model of random weights that matter, the same in every track."""
+    model = MODELS[track](**SMALL)
+    rng = np.random.default_rng(7)
+    given = sorted(get_weights(model).items())
+    weights = {name: rng.normal(scale=0.4, size=value.shape) + name.endswith("gamma") for name, value in given}
+    set_weights(model, weights)
+    return model.eval() if track == "pytorch" else model
+
+
+def given(track: str, row: np.ndarray):
+    return torch.tensor(row) if track == "pytorch" else row
+
+
+# The shipped model
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return PyTorchGPT.from_pretrained(pretrained.shipped()).double()
+
+
+def test_the_folder_is_small_and_whole():
+    files = {path.name: path.stat().st_size for path in pretrained.shipped().iterdir()}
+    assert set(files) >= {"config.json", "model.safetensors", "tokenizer.json", "README.md", "history.json"}
+    assert "checkpoint.safetensors" not in files and sum(files.values()) <= 10e6
+
+
+def test_it_is_one_model_in_the_three_tracks_and_in_transformers(shipped):
+    transformers = pytest.importorskip("transformers")
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(pretrained.shipped(), dtype=torch.float64)
+    words = transformers.AutoTokenizer.from_pretrained(pretrained.shipped())
+    tokenizer = pretrained.read_tokenizer(pretrained.shipped())
+    sentence = "This function returns the number of rows, and the number of columns."
+    assert words(sentence).input_ids == tokenizer.encode(sentence).ids
+    ids = np.array([tokenizer.encode(sentence).ids[:-1]])
+    in_numpy = NumpyGPT.from_pretrained(pretrained.shipped()).astype(np.float64)
+    with torch.no_grad():
+        expected = theirs(torch.tensor(ids)).logits.numpy()
+        found = {"pytorch": shipped(torch.tensor(ids)).numpy(), "numpy": in_numpy(ids)}
+    for logits in found.values():
+        np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    in_keras = as_numpy(KerasGPT.from_pretrained(pretrained.shipped())(ids))
+    np.testing.assert_allclose(in_keras, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+    prompt = ids[:, :4]
+    written = generate(shipped, prompt, 30, temperature=0, end_id=corpus.END_ID)[0]
+    length = len(written) - 4
+    greedy = theirs.generate(torch.tensor(prompt), max_new_tokens=length, do_sample=False, pad_token_id=1)[0].numpy()
+    with torch.no_grad():
+        best = np.sort(shipped(torch.tensor(written[None]))[0].numpy(), axis=-1)[3:-1]
+    sure = best[:, -1] - best[:, -2] > 1e-6
+    same = np.cumprod(sure).astype(bool)  # what comes after a tie may differ
+    assert (greedy[4:][same[: len(greedy) - 4]] == written[4:][same][: len(greedy) - 4]).all() and same[:3].all()
+
+
+def test_the_card_is_that_of_the_history():
+    content = read_history(pretrained.shipped())
+    history = History(pretrained.shipped(), content["run"])
+    card = (pretrained.shipped() / "README.md").read_text()
+    assert model_card(history, content["run"]["source"]) == card
+    assert content["curve"][-1]["steps"] == content["run"]["num_steps"]
+    assert content["run"]["source"] == list(text.PACKAGES) and text.is_recorded()
+    weights = NumpyGPT.from_pretrained(pretrained.shipped()).parameters()
+    assert sum(each.size for each in weights.values()) == content["run"]["weights"]
+
+
+# Measuring
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_average_over_all_tokens(track):
+    model, single = small(track), small("numpy")
+    losses, counts = [], []
+    for start in range(0, 54, 12):
+        row = TOKENS[start : min(start + 13, 55)]
+        losses.append(cross_entropy(single(row[None, :-1]), row[None, 1:]))
+        counts.append(len(row) - 1)
+    assert sum(counts) == 54
+    expected = np.average(losses, weights=counts)
+    for batch_size in (1, 2, 32):
+        assert TRACKS[track].nats_per_token(model, TOKENS, batch_size) == pytest.approx(expected, rel=1e-5)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_refuse_a_short_text(track):
+    with pytest.raises(ValueError, match="expected one row longer than the context of 12"):
+        TRACKS[track].nats_per_token(small(track), TOKENS[:12])
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_hand_out_the_weights_of_the_model(track):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"n_embd": 8, "n_head": 2, "n_layer": 3, "n_positions": 20, "vocab_size": 30, "initializer_range": 0.4}
+    theirs = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(**sizes, bos_token_id=None, eos_token_id=None, attn_implementation="eager")
+    ).eval()
+    arrays = {name: value.numpy() for name, value in theirs.state_dict().items()}
+    arguments, weights = pretrained.gpt2_weights(theirs.config.to_dict(), arrays)
+    model = MODELS[track](**arguments)
+    set_weights(model, weights)
+    row = TOKENS[:9]
+    with torch.no_grad():
+        expected = torch.cat(theirs(torch.tensor(row[None]), output_attentions=True).attentions).numpy()
+    found = as_numpy(TRACKS[track].attention_weights(model.eval() if track == "pytorch" else model, given(track, row)))
+    assert found.shape == (3, 2, 9, 9)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_refuse_a_text_over_the_context(track):
+    with pytest.raises(ValueError, match="12"):
+        TRACKS[track].attention_weights(small(track), given(track, TOKENS[:13]))
+
+
+# The baseline
+
+
+def by_dictionary(training: list, tokens: list, order: int, vocab_size: int, strength: float) -> list[float]:
+    """The same chances, one at a time."""
+
+    def chance(token, context):
+        n = len(context)
+        seen = [training[i + n] for i in range(len(training) - n) if tuple(training[i : i + n]) == context]
+        shorter = chance(token, context[1:]) if n else 1 / vocab_size
+        return (seen.count(token) + strength * shorter) / (len(seen) + strength)
+
+    return [chance(tokens[i], tuple(tokens[max(0, i - order + 1) : i])) for i in range(1, len(tokens))]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("strength", [0.5, 7])
+def test_ngram_probabilities_are_those_of_counting(order, strength):
+    rng = np.random.default_rng(order)
+    training, tokens = rng.integers(0, 4, size=60), rng.integers(0, 5, size=25)
+    found = numpy_track.ngram_probabilities(training, tokens, order, 5, strength)
+    np.testing.assert_allclose(found, by_dictionary(training.tolist(), tokens.tolist(), order, 5, strength), rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_the_chances_after_a_context_add_up_to_one(order):
+    training = np.random.default_rng(0).integers(0, 5, size=80)
+    for context in ([0, 1], [4, 4], [2, 3]):
+        rows = [np.array([*context, last]) for last in range(5)]
+        rows = [np.concatenate([[0], row]) for row in rows]  # longer than the order
+        total = sum(numpy_track.ngram_probabilities(training, row, order, 5)[-1] for row in rows)
+        assert total == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"order": 0}, "order=0"),
+        ({"strength": 0.0}, "strength=0"),
+        ({"strength": -1.0}, "strength=-1"),
+        ({"vocab_size": 3}, "outside"),
+        ({"tokens": np.arange(3)}, "order=3 needs a row that is longer, got 3"),
+        ({"order": 6, "vocab_size": 50257}, "order=6: vocab_size=50257 to this power is no int64"),
+    ],
+)
+def test_misuse_of_the_baseline(change, message):
+    arguments = {"training": np.arange(5).repeat(5), "tokens": np.arange(5).repeat(2), "order": 3, "vocab_size": 5}
+    with pytest.raises(ValueError, match=message):
+        numpy_track.ngram_probabilities(**arguments | change)
+
+
+# LoRA
+
+
+def test_the_adapter_is_the_same_in_numpy_and_pytorch():
+    rng = np.random.default_rng(0)
+    ours, theirs = numpy_track.LoRA(5, 4, 2, 3.0), pytorch_track.LoRA(5, 4, 2, 3.0).double()
+    a, b = rng.normal(size=(5, 2)), rng.normal(size=(2, 4))
+    ours.a.value[:], ours.b.value[:] = a, b
+    with torch.no_grad():
+        theirs.a.copy_(torch.tensor(a))
+        theirs.b.copy_(torch.tensor(b))
+    kernel, upstream = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    ours.backward(upstream)
+    result = theirs(torch.tensor(kernel.T))
+    result.backward(torch.tensor(upstream.T))
+    np.testing.assert_allclose(ours(kernel), result.detach().numpy().T, rtol=1e-13)
+    np.testing.assert_allclose(ours(kernel), kernel + 1.5 * a @ b, rtol=1e-13)
+    np.testing.assert_allclose(ours.a.grad, theirs.a.grad.numpy(), rtol=1e-13)
+    np.testing.assert_allclose(ours.b.grad, theirs.b.grad.numpy(), rtol=1e-13)
+    ours.backward(upstream)
+    np.testing.assert_allclose(ours.b.grad, 2 * theirs.b.grad.numpy(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_an_adapter_begins_with_no_change_and_a_gradient(track):
+    adapter = TRACKS[track].LoRA(6, 5, 3, 6.0)
+    assert float(abs(as_numpy(adapter.b.value if track == "numpy" else adapter.b)).max()) == 0
+    a = as_numpy(adapter.a.value if track == "numpy" else adapter.a)
+    assert 0.1 < a.std() < 1
+    with pytest.raises(ValueError, match="rank=0"):
+        TRACKS[track].LoRA(6, 5, 0, 6.0)
+
+
+def test_pytorch_trains_the_adapters_and_nothing_else():
+    model = small("pytorch")
+    before = {name: value.copy() for name, value in get_weights(small("pytorch")).items()}
+    tokens = torch.tensor(TOKENS[None, :10])
+    expected = model(tokens)
+    assert pytorch_track.add_lora(model, rank=2, alpha=4.0) is model
+    torch.testing.assert_close(model(tokens), expected, rtol=0, atol=0)
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    assert sum(each.numel() for each in trained.values()) == 2 * 2 * (8 * 2 + 2 * 8)  # blocks, projections, a and b
+    assert {name.split(".")[3] for name in trained} == {"query", "value"}
+
+    optimizer = pytorch_track.Adam(model, 0.1)
+    batch = (TOKENS[None, :10], TOKENS[None, 1:11])
+    losses = pytorch_track.train(model, optimizer, lambda step: batch, 20)
+    assert losses[-1] < losses[0] - 0.05
+    for block in model.blocks:
+        for layer in (block.attention.query, block.attention.value):
+            assert not layer.parametrizations.weight.original.requires_grad
+            parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
+    after = get_weights(model)
+    moved = {name for name in before if np.abs(after[name] - before[name]).max() > 1e-6}
+    assert moved == {f"blocks.{i}.attention.{part}.kernel" for i in (0, 1) for part in ("query", "value")}
+
+
+@pytest.mark.keras
+def test_keras_trains_the_adapters_and_nothing_else():
+    model = small("keras")
+    before = {weight.path: as_numpy(weight).copy() for weight in model.weights}
+    expected = as_numpy(model(TOKENS[None, :10]))
+    assert keras_track.add_lora(model, rank=2, alpha=4.0) is model
+    np.testing.assert_array_equal(as_numpy(model(TOKENS[None, :10])), expected)
+    trained = model.trainable_weights
+    assert sum(int(np.prod(each.shape)) for each in trained) == 2 * 2 * (8 * 2 * 2 + 2 * 4)  # a for each of 2 heads
+    assert {each.name for each in trained} == {"lora_kernel_a", "lora_kernel_b"}
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-100)
+    optimizer = keras.optimizers.Adam(0.1)
+    optimizer.build(trained)
+    model.compile(optimizer, loss, jit_compile=False)
+    losses = model.fit(TOKENS[None, :10], TOKENS[None, 1:11], epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] - 0.05
+    after = {weight.path: as_numpy(weight) for weight in model.weights}
+    assert all((after[path] == before[path]).all() for path in before)
+    for track in ("pytorch", "keras"):
+        with pytest.raises(ValueError, match="rank=0"):
+            TRACKS[track].add_lora(small(track), rank=0, alpha=1.0)
+
+
+@pytest.mark.keras
+def test_keras_loss_counts_the_targets_that_are_there():
+    """What the notebook trains with is chapter 09's cross-entropy."""
+    rng = np.random.default_rng(0)
+    logits, targets = rng.normal(size=(3, 5, 7)).astype("float32"), rng.integers(0, 7, size=(3, 5))
+    targets[0, 1:] = targets[2] = -100
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-100)
+    assert float(loss(targets, ops.array(logits))) == pytest.approx(cross_entropy(logits, targets), rel=1e-6)
+
+
+# Pretraining
+
+
+TINY = {"packages": ("networkx",), "vocab_size": 400, "d_model": 16, "num_heads": 2, "d_ff": 32, "max_length": 16}
+TINY |= {"num_layers": 1, "num_steps": 12, "every": 4, "precision": "float32"}
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "straight"
+    return folder, pytorch_track.pretrain(folder, **TINY)
+
+
+def test_a_run_writes_a_folder_that_everyone_reads(straight):
+    transformers = pytest.importorskip("transformers")
+    folder, history = straight
+    model = NumpyGPT.from_pretrained(folder)
+    tokenizer = pretrained.read_tokenizer(folder)
+    assert tokenizer.get_vocab_size() == 400 == model.vocab_size
+    ids = np.array([tokenizer.encode("The graph is a tree.").ids[:16]])
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    with torch.no_grad():
+        np.testing.assert_allclose(model(ids), theirs(torch.tensor(ids)).logits.numpy(), atol=1e-4)
+    data = corpus.prepare(text.docstrings(TINY["packages"]), vocab_size=400)
+    for part, result in history.result.items():
+        nats = numpy_track.nats_per_token(model, getattr(data, part))
+        assert result["nats_per_token"] == pytest.approx(nats, rel=1e-4)
+        per_byte = corpus.bits_per_byte(nats, getattr(data, part), data.bytes[part])
+        assert result["bits_per_byte"] == pytest.approx(per_byte, rel=1e-4)
+    assert [each["steps"] for each in history.curve] == [4, 8, 12]
+    assert history.curve[-1]["validation"] < history.curve[0]["validation"]
+    assert all(sample.startswith(prompt) for sample, prompt in zip(history.curve[0]["samples"], pytorch_track.PROMPTS))
+    assert "12 steps of 32 windows" in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("stop", [4, 8, 12])
+def test_a_run_that_was_stopped_ends_where_it_would_have_ended(straight, stop, tmp_path, monkeypatch):
+    folder, history = straight
+    measure = pytorch_track.Recorder.__call__
+
+    def power_cut(recorder, steps):
+        found = measure(recorder, steps)
+        if steps == stop:  # measured and written, and the checkpoint of this step is not
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(pytorch_track.Recorder, "__call__", power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        pytorch_track.pretrain(tmp_path, **TINY)
+    monkeypatch.setattr(pytorch_track.Recorder, "__call__", measure)
+    resumed = pytorch_track.pretrain(tmp_path, **TINY)
+    assert (tmp_path / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+    for key in ("steps", "training", "validation", "samples"):
+        assert [each[key] for each in resumed.curve] == [each[key] for each in history.curve]
+    assert resumed.result == history.result
+
+
+def test_a_run_that_is_done_is_not_done_again(straight):
+    folder, history = straight
+    before = (folder / "model.safetensors").read_bytes()
+    again = pytorch_track.pretrain(folder, **TINY)
+    assert again.curve == history.curve and (folder / "model.safetensors").read_bytes() == before
+
+
+def test_another_run_in_the_folder_is_refused(straight):
+    folder, _ = straight
+    for change in ({"num_steps": 13}, {"dropout": 0.2}, {"packages": ("numpy",)}):
+        with pytest.raises(ValueError, match="straight has a run with"):
+            pytorch_track.pretrain(folder, **TINY | change)
+
+
+def test_the_best_weights_are_kept(tmp_path, monkeypatch):
+    losses = iter([3.0, 2.0, 2.5, 2.2, 2.2])  # at steps 4, 8 and 12, then the two parts at the end
+    monkeypatch.setattr(pytorch_track, "nats_per_token", lambda *_: next(losses))
+    written = []
+    write = pytorch_track.write_gpt2
+    monkeypatch.setattr(pytorch_track, "write_gpt2", lambda *of: written.append(of) or write(*of))
+    pytorch_track.pretrain(tmp_path, **TINY)
+    assert len(written) == 2 and "The weights are those of step 8" in (tmp_path / "README.md").read_text()
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_bfloat16_is_used_where_it_is_faster(tmp_path, monkeypatch, faster):
+    monkeypatch.setattr(pytorch_track, "bfloat16_is_faster", lambda _: faster)
+    seen = set()
+
+    class Spy(PyTorchGPT):
+        def forward(self, *given, **named):
+            result = super().forward(*given, **named)
+            seen.update({result.dtype} if self.training else ())
+            return result
+
+    monkeypatch.setattr(pytorch_track, "GPTModel", Spy)
+    history = pytorch_track.pretrain(tmp_path, **TINY | {"num_steps": 2, "every": 2, "precision": None})
+    assert seen == {torch.bfloat16 if faster else torch.float32}
+    assert history.run["precision"] == ("bfloat16" if faster else "float32")
+    monkeypatch.setattr(pytorch_track, "bfloat16_is_faster", lambda _: not faster)
+    again = pytorch_track.pretrain(tmp_path, **TINY | {"num_steps": 2, "every": 2, "precision": None})
+    assert again.run == history.run, "a run keeps the precision that it began with"
+
+
+@pytest.mark.parametrize("low, faster", [(0.6, True), (0.8, False), (3.0, False)])
+def test_bfloat16_is_faster_where_it_takes_less_than_seven_tenths(monkeypatch, low, faster):
+    ends = [moment for _ in range(10) for moment in (0.0, low, 0.0, 1.0)]  # of bfloat16, then of float32, ten times
+    monkeypatch.setattr(pytorch_track.time, "perf_counter", iter(ends).__next__)
+    assert pytorch_track.bfloat16_is_faster(torch.device("cpu")) is faster
+
+
+def test_autocast_uses_the_weights_of_each_step(tmp_path):
+    """With autocast's memory on, every step would use the weights of the first: the loss hardly falls."""
+    longer = TINY | {"num_steps": 40, "every": 40}
+    low = pytorch_track.pretrain(tmp_path / "low", **longer | {"precision": "bfloat16"})
+    full = pytorch_track.pretrain(tmp_path / "full", **longer)
+    assert low.curve[-1]["validation"] == pytest.approx(full.curve[-1]["validation"], rel=0.02)
+    assert low.run["precision"] == "bfloat16"
+
+
+def test_a_text_of_ones_own(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["the", "owl", "sees", "a", "graph", "tree", "of", "small", "nodes", "and"]
+    blocks = [" ".join(rng.choice(words, 9)) + "." for _ in range(200)]
+    (tmp_path / "mine.txt").write_text("\n\n".join(blocks))
+    given = {name: value for name, value in TINY.items() if name != "packages"} | {"num_steps": 2, "every": 2}
+    history = pytorch_track.pretrain(tmp_path / "out", file=tmp_path / "mine.txt", **given)
+    assert history.run["source"] == "mine.txt" and 0 < history.result["test"]["bits_per_byte"] < 8
+    assert "The text file mine.txt" in (tmp_path / "out/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "the file is empty"),
+        (b"caf\xe9 and more", "expected text in UTF-8; byte 3 is not"),
+        (b"One paragraph alone.", "paragraphs come from 1 modules or parts of a file: expected at least 3"),
+        ("\n\n".join(f"Number {i}." for i in range(40)).encode(), r"the training part of the text has \d+ tokens"),
+    ],
+)
+def test_a_bad_text_is_refused_before_anything_is_written(tmp_path, content, message):
+    (tmp_path / "mine.txt").write_bytes(content)
+    given = {name: value for name, value in TINY.items() if name != "packages"} | {"max_length": 128}
+    with pytest.raises(ValueError, match=message):
+        pytorch_track.pretrain(tmp_path / "out", file=tmp_path / "mine.txt", **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    called = []
+    monkeypatch.setattr(pytorch_track, "pretrain", lambda *given, **named: called.append((given, named)) or history)
+    history = History(tmp_path, {})
+    history.result["test"] = {"bits_per_byte": 1.25}
+    monkeypatch.setattr("sys.argv", ["-c", "--folder=here", "--steps=7", "--file=my.txt"])
+    pytorch_track.main()
+    assert called == [(("here", 7), {"file": "my.txt", "progress": True})]
+    assert "test: 1.250 bits per byte" in capsys.readouterr().out
+
+    def stopped(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pytorch_track, "pretrain", stopped)
+    with pytest.raises(SystemExit, match="The same command goes on"):
+        pytorch_track.main()
+
+
+# The folder
+
+
+def arguments_of(model: NumpyGPT) -> dict:
+    return {name: value for name, value in SMALL.items() if name != "pad_id"} | {"eps": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return text.train_tokenizer(["a small text of words"], "bpe", 300)
+
+
+@pytest.fixture
+def folder(tmp_path, tokenizer):
+    model = NumpyGPT(**SMALL | {"vocab_size": tokenizer.get_vocab_size()}, rng=0)
+    arguments = arguments_of(model) | {"vocab_size": tokenizer.get_vocab_size()}
+    pretrained.write_gpt2(tmp_path / "gpt", arguments, get_weights(model), tokenizer)
+    return tmp_path / "gpt", model, arguments
+
+
+def test_writing_and_reading_is_the_same_model_in_float16(folder, tokenizer):
+    path, model, arguments = folder
+    found, weights = pretrained.gpt2_weights(*pretrained.read_pretrained(path, "gpt2"))
+    assert found == arguments | {"pad_id": None}
+    for name, value in get_weights(model).items():
+        np.testing.assert_array_equal(weights[name], value.astype(np.float16).astype(np.float32))
+    assert pretrained.read_tokenizer(path).to_str() == tokenizer.to_str()
+    assert not list(path.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda a, w: a.pop("eps"), "eps"),
+        (lambda a, w: a.update(vocab_size=7), r"tokenizer has \d+ tokens: expected vocab_size=7"),
+        (lambda a, w: w.pop("norm.beta"), "norm.beta"),
+        (
+            lambda a, w: w.update({"norm.beta": np.full(8, 1e6)}),
+            "norm.beta has 1000000.0: expected what float16 can hold",
+        ),
+        (lambda a, w: w.update({"norm.beta": np.full(8, np.nan)}), "norm.beta has nan: expected what float16 can hold"),
+    ],
+)
+def test_what_cannot_be_written_leaves_the_folder_as_it_was(folder, tokenizer, change, message):
+    path, model, arguments = folder
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    arguments, weights = dict(arguments), dict(get_weights(model))
+    change(arguments, weights)
+    with pytest.raises(ValueError, match=message):
+        pretrained.write_gpt2(path, arguments, weights, tokenizer)
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version": "1.0"}', b"[1]", b"\xff\xfe\x00", b"{}"])
+def test_a_bad_tokenizer_is_an_error(folder, content):
+    path, _, _ = folder
+    (path / "tokenizer.json").write_bytes(content)
+    with pytest.raises(ValueError, match="tokenizer.json"):
+        pretrained.read_tokenizer(path)
+    (path / "tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match="has no tokenizer.json"):
+        pretrained.read_tokenizer(path)
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_refuse_a_damaged_folder(folder, track, tmp_path):
+    path, _, _ = folder
+    for name in ("config.json", "model.safetensors"):
+        broken = tmp_path / f"broken_{name}"
+        shutil.copytree(path, broken)
+        (broken / name).write_bytes((path / name).read_bytes()[:-20])
+        with pytest.raises(ValueError, match=name):
+            MODELS[track].from_pretrained(broken)
+        (broken / name).unlink()
+        with pytest.raises(FileNotFoundError, match=name):
+            MODELS[track].from_pretrained(broken)
+
+
+# The cells for real models, with directories of random weights
+
+
+def cell(track: str, name: str) -> str:
+    notebook = nbformat.read(ROOT / f"notebooks/15_real_text/{track}.ipynb", as_version=4)
+    return next(each.source for each in notebook.cells if each.id == name)
+
+
+@pytest.fixture
+def real_directories(tmp_path, tokenizer, monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    config = {"n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 64, "vocab_size": tokenizer.get_vocab_size()}
+    transformers.GPT2LMHeadModel(transformers.GPT2Config(**config)).save_pretrained(tmp_path / "gpt2")
+    tokenizer.save(str(tmp_path / "gpt2/tokenizer.json"))
+    words = text.train_tokenizer(["this function returns the sum of two numbers."], "wordpiece", 120)
+    config = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 12}
+    config |= {"vocab_size": words.get_vocab_size(), "max_position_embeddings": 64}
+    transformers.BertForMaskedLM(transformers.BertConfig(**config)).save_pretrained(tmp_path / "bert")
+    words.save(str(tmp_path / "bert/tokenizer.json"))
+    monkeypatch.setenv("GPT2_DIRECTORY", str(tmp_path / "gpt2"))
+    monkeypatch.setenv("BERT_DIRECTORY", str(tmp_path / "bert"))
+
+
+def test_the_cell_of_pytorch_writes_with_gpt2_and_fills_a_gap_with_bert(real_directories):
+    names = {"pretrained": pretrained, "torch": torch, "GPTModel": PyTorchGPT, "generate": generate}
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(cell("pytorch", "use-real-code"), names)  # noqa: S102 - the notebook's own
+    gpt2, bert = printed.getvalue().splitlines()[0], printed.getvalue().splitlines()[-1]
+    assert gpt2.startswith("GPT-2: ")
+    assert bert.startswith("BERT: This function [") and bert.count("'") + bert.count('"') >= 10
+
+
+def test_the_cell_of_numpy_measures_gpt2(real_directories):
+    from shared.numpy.gpt import generate as numpy_generate
+
+    parts = corpus.Split([], [], text.docstrings(("numpy",))[:200])
+    names = {"pretrained": pretrained, "np": np, "corpus": corpus, "parts": parts, "GPTModel": NumpyGPT}
+    names |= {"generate": numpy_generate, "nats_per_token": numpy_track.nats_per_token}
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(cell("numpy", "use-real-code"), names)  # noqa: S102 - the notebook's own
+    per_byte = float(printed.getvalue().split("GPT-2:")[1].split()[0])
+    assert 5 < per_byte < 12, "random weights know nothing: log2 of the vocabulary, for tokens of about a byte"
+
+
+def test_the_tracks_measure_alike():
+    found = {}
+    for track, module in TRACKS.items():
+        model = small(track)
+        if track == "pytorch":
+            model = model.double()
+        weights = as_numpy(module.attention_weights(model, given(track, TOKENS[:12])))
+        found[track] = {"weights": weights, "nats": np.array(module.nats_per_token(model, TOKENS))}
+    parity.compare(found, tolerance=1e-5)

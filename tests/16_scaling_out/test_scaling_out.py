@@ -1,0 +1,216 @@
+"""Chapter 16: what the notebooks do not show. Their cells prove each engine equal to one process."""
+
+import numpy as np
+import pytest
+import torch
+
+import shared.numpy.scaling_out as in_numpy
+import shared.pytorch.scaling_out as in_pytorch
+from shared.frameworks.weights import get_weights
+from shared.numpy.gpt import GPTModel
+from shared.numpy.training import cross_entropy, cross_entropy_backward
+
+TRACKS = {"numpy": (in_numpy, np.asarray), "pytorch": (in_pytorch, torch.tensor)}
+
+
+@pytest.mark.parametrize(("rows", "workers"), [(8, 3), (5, 4), (6, 4), (7, 1), (3, 3)])
+@pytest.mark.parametrize("track", TRACKS)
+def test_every_row_is_some_workers_row(track, rows, workers):
+    module, array = TRACKS[track]
+    given = np.arange(2 * rows).reshape(rows, 2)
+    parts = [np.asarray(module.shard_batch(array(given), rank, workers)) for rank in range(workers)]
+    for part, expected in zip(parts, np.array_split(given, workers), strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+@pytest.mark.parametrize(("rows", "workers"), [(8, 3), (5, 4), (6, 4), (7, 1), (3, 3)])
+@pytest.mark.keras
+def test_keras_divides_rows_as_the_others_do(rows, workers):
+    import shared.keras.scaling_out as in_keras
+
+    parts = [np.asarray(in_keras.shard_batch(np.arange(rows), rank, workers)) for rank in range(workers)]
+    for part, expected in zip(parts, np.array_split(np.arange(rows), workers), strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_more_workers_than_rows_are_refused(track):
+    module, array = TRACKS[track]
+    with pytest.raises(ValueError, match="3 workers for a batch of 2 rows"):
+        module.shard_batch(array(np.zeros((2, 4))), 0, 3)
+
+
+def test_the_ring_takes_turns(rng):
+    """Several exchanges in a row, of different lengths: nobody reads what is left of the one before."""
+    vectors = [rng.normal(size=(3, length)) for length in (7, 2, 11, 1, 11)]
+
+    def work(group):
+        return [group.all_reduce(each[group.rank]) for each in vectors]
+
+    for found in in_numpy.in_threads(work, 3, 11):
+        for sums, each in zip(found, vectors):
+            np.testing.assert_allclose(sums, each.sum(axis=0), rtol=0, atol=1e-13)
+
+
+def test_reduce_scatter_gives_each_worker_its_own_part(rng):
+    vectors = rng.normal(size=(4, 10))
+    parts = in_numpy.in_threads(lambda group: group.reduce_scatter(vectors[group.rank]), 4, 10)
+    for part, expected in zip(parts, np.array_split(vectors.sum(axis=0), 4)):
+        np.testing.assert_allclose(part, expected, rtol=0, atol=1e-13)
+
+
+def test_a_vector_that_is_too_long_is_refused_and_nobody_waits():
+    with pytest.raises(ValueError, match="12 numbers: there is room for 10"):
+        in_numpy.in_threads(lambda group: group.all_reduce(np.ones(12 if group.rank else 10)), 2, 10)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_step_is_that_of_the_whole_batch(workers, sharded):
+    """One step on rows with very different numbers of tokens, against the gradient of the whole batch."""
+    inputs, targets = in_numpy.grammar.batch_at(23, 8, 16)
+    model = GPTModel(**in_numpy.CONFIG, rng=1)
+    start = {name: array.copy() for name, array in model.parameters().items()}
+    logits = model(inputs)
+    model.backward(cross_entropy_backward(logits, targets, ignore_index=0))
+    adam = in_numpy.Adam(model, 1e-2)
+    adam.step()
+
+    def work(group):
+        mine = GPTModel(**in_numpy.CONFIG, rng=1)
+        kind = in_numpy.ShardedAdam if sharded else None
+        optimizer = kind(mine, group, 1e-2) if kind else in_numpy.Adam(mine, 1e-2)
+        batch = [in_numpy.shard_batch(rows, group.rank, workers) for rows in (inputs, targets)]
+        loss = in_numpy.parallel_step(mine, optimizer, *batch, group, ignore_index=0)
+        return loss, optimizer.part.weights.value.size if sharded else 0, mine.parameters()
+
+    size = sum(array.size for array in start.values())
+    results = in_numpy.in_threads(work, workers, size)
+    for loss, held, weights in results:
+        assert loss == pytest.approx(cross_entropy(logits, targets, ignore_index=0), abs=1e-13)
+        assert held in ((size // workers, -(-size // workers)) if sharded else (0,))
+        for name, array in model.parameters().items():
+            np.testing.assert_allclose(weights[name], array, rtol=0, atol=1e-12, err_msg=name)
+    assert np.abs(model.parameters()["norm.gamma"] - start["norm.gamma"]).max() > 1e-3
+
+
+def test_a_step_in_pytorch_alone_is_that_of_numpy():
+    inputs, targets = in_numpy.grammar.batch_at(23, 8, 16)
+    ours = GPTModel(**in_numpy.CONFIG, rng=1)
+    theirs = in_pytorch.GPTModel(**in_pytorch.CONFIG).double()
+    in_pytorch.set_weights(theirs, get_weights(ours))
+    optimizer = torch.optim.AdamW(theirs.parameters(), 1e-3, weight_decay=0.0)
+    batch = torch.tensor(inputs), torch.tensor(targets)
+    loss = in_pytorch.parallel_step(theirs, optimizer, *batch, None, ignore_index=0)
+    assert loss == pytest.approx(
+        in_numpy.parallel_step(ours, in_numpy.Adam(ours, 1e-3), inputs, targets, None, ignore_index=0), abs=1e-13
+    )
+    for name, array in get_weights(theirs).items():
+        np.testing.assert_allclose(array, get_weights(ours)[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_the_three_tracks_train_the_same_model():
+    import shared.keras.scaling_out as in_keras
+
+    assert in_numpy.CONFIG == in_pytorch.CONFIG == in_keras.CONFIG
+    assert in_numpy.BATCH == in_pytorch.BATCH == in_keras.BATCH and in_numpy.RATE == in_pytorch.RATE == in_keras.RATE
+
+
+def test_sharded_attention_is_attention_when_it_has_all_heads():
+    torch.manual_seed(0)
+    model = in_pytorch.make_model(None)
+    tokens = torch.tensor(in_numpy.grammar.batch_at(0)[0])
+    wanted = model(tokens)
+    for block in model.blocks:
+        block.attention.__class__ = in_pytorch.ShardedAttention
+    torch.testing.assert_close(model(tokens), wanted, rtol=0, atol=1e-14)
+
+
+def test_the_newest_whole_checkpoint_is_taken(tmp_path):
+    assert in_pytorch.newest(tmp_path) is None
+    for name in ("step-000009", "step-000010", "part"):
+        (tmp_path / name).mkdir()
+    assert in_pytorch.newest(tmp_path).name == "step-000010"
+
+
+@pytest.mark.parametrize(
+    ("engines", "world_size", "told"),
+    [
+        (["ddp"], 9, "9 workers for a batch of 8 rows"),
+        (["tensor"], 4, "num_heads=2 can't be divided evenly among 4 workers"),
+        (["horovod"], 2, "engine='horovod': expected"),
+    ],
+)
+def test_bad_input_is_told_before_the_workers_meet(engines, world_size, told, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["scaling_out", *engines])
+    monkeypatch.setenv("WORLD_SIZE", str(world_size))
+    monkeypatch.setattr(in_pytorch, "join_group", lambda: pytest.fail("the workers met"))
+    with pytest.raises(ValueError, match=told):
+        in_pytorch.main()
+
+
+@pytest.mark.parametrize(("gpus", "backend"), [(0, "gloo"), (1, "gloo"), (2, "nccl")])
+def test_nccl_is_chosen_where_each_worker_has_a_gpu(gpus, backend, monkeypatch):
+    for name, value in {"RANK": 3, "WORLD_SIZE": 4, "LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 2}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.delenv(in_pytorch.STORE, raising=False)
+    used, joined = [], {}
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", used.append)
+    monkeypatch.setattr(
+        in_pytorch.dist, "init_process_group", lambda name, **options: joined.update(options, name=name)
+    )
+    device = in_pytorch.join_group()
+    assert joined["name"] == backend and joined["rank"] == 3 and joined["world_size"] == 4
+    assert device == (torch.device("cuda", 1) if gpus == 2 else torch.device("cpu"))
+    assert used == ([device] if gpus == 2 else [])
+
+
+def test_the_ring_costs_what_the_formula_says():
+    assert in_numpy.ring_bytes(1000, 1) == 0 and in_numpy.ring_bytes(1000, 4) == 12_000
+    assert in_numpy.ring_seconds(1e9, 1, 1e-4, 1e10) == 0
+    assert in_numpy.ring_seconds(1e9, 2, 0.0, 1e10) == pytest.approx(0.1)
+    assert in_numpy.ring_seconds(0.0, 1024, 1e-4, 1e10) == pytest.approx(0.2046)
+
+
+def test_grammar_gives_the_same_batch_for_the_same_step():
+    inputs, targets = in_numpy.grammar.batch_at(3, batch_size=5, length=4)
+    again, _ = in_numpy.grammar.batch_at(3, batch_size=5, length=4)
+    other, _ = in_numpy.grammar.batch_at(4, batch_size=5, length=4)
+    assert inputs.shape == targets.shape == (5, 4)
+    assert (inputs == again).all() and (inputs != other).any()
+    np.testing.assert_array_equal(inputs[:, 1:], targets[:, :-1])
+    assert inputs.min() >= 0 and inputs.max() <= len(in_numpy.grammar.WORDS)
+    sentence = in_numpy.grammar.sample(5, seed=(0, 3))[0].split()
+    assert [in_numpy.grammar.WORDS[token - 1] for token in inputs[0]] == sentence[:4]
+
+
+@pytest.fixture
+def group_of_one(tmp_path):
+    """A process group of this process alone."""
+    store = torch.distributed.FileStore(str(tmp_path / "store"), 1)
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield torch.distributed.group.WORLD
+    torch.distributed.destroy_process_group()
+
+
+def test_accumulated_parts_are_exchanged_once_and_make_the_step_of_the_batch(group_of_one):
+    inputs, targets = (torch.tensor(rows) for rows in in_numpy.grammar.batch_at(23, 8, 16))
+    whole, exchanges = in_pytorch.make_model(None), []
+    adam = torch.optim.AdamW(whole.parameters(), 1e-3)
+    expected = in_pytorch.parallel_step(whole, adam, inputs, targets, None, ignore_index=0)
+
+    def count(_, bucket):
+        exchanges.append(bucket.index())
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
+
+    model = in_pytorch.DistributedDataParallel(in_pytorch.make_model(None))
+    model.register_comm_hook(None, count)
+    adam = torch.optim.AdamW(model.parameters(), 1e-3)
+    parts = list(zip(inputs.tensor_split(3), targets.tensor_split(3)))
+    loss = in_pytorch.accumulated_step(model, adam, parts, group_of_one, ignore_index=0)
+    assert loss == pytest.approx(expected, abs=1e-13) and len(exchanges) == 1
+    for name, weight in model.module.named_parameters():
+        torch.testing.assert_close(weight, whole.get_parameter(name), rtol=0, atol=1e-12)

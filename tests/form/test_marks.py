@@ -1,0 +1,43 @@
+"""`make test CHAPTER=06` runs what depends on chapter 06: a test elsewhere that imports its modules carries its mark."""
+
+import ast
+import re
+
+import pytest
+from reading import ROOT
+
+from shared.chapters import all_chapters
+
+CHAPTERS = {chapter.name: chapter.number for chapter in all_chapters()}
+FILES = [
+    path for path in sorted((ROOT / "tests").glob("[a-z]*/test_*.py")) if path.parent.name not in ("form", "browser")
+]
+
+
+def chapters_that_are_imported(source: str) -> set[str]:
+    """The numbers of the chapters whose modules a test imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            module = re.match(r"shared\.(?:numpy|pytorch|keras|drawing|exercises)\.(\w+)", name or "")
+            found |= {CHAPTERS[module[1]]} if module and module[1] in CHAPTERS else set()
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.stem}" for path in FILES])
+def test_a_test_of_a_chapter_is_marked(path):
+    source = path.read_text(encoding="utf-8")
+    marked = {
+        number for numbers in re.findall(r"mark\.chapter\(([^)]*)\)", source) for number in re.findall(r"\d\d", numbers)
+    }
+    assert chapters_that_are_imported(source) <= marked, f"add pytest.mark.chapter to {path.name}"
+
+
+def test_an_import_of_a_chapter_is_seen():
+    source = "import shared.keras.attention as a\nfrom shared.numpy import models\nfrom shared.drawing.gpt import cache\nfrom shared import dna"
+    assert chapters_that_are_imported(source) == {"06", "02", "14"}

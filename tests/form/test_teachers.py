@@ -1,0 +1,50 @@
+"""The pages for teachers: their links lead somewhere, and each exercise has its answer, which is right."""
+
+import ast
+import re
+
+import assemble
+from reading import ROOT, asked, for_each_chapter
+
+from shared import chapters, exercises
+
+TEACHERS = ROOT / "teachers"
+
+
+def page(chapter: chapters.Chapter) -> str:
+    return (TEACHERS / f"{chapter.folder}.md").read_text(encoding="utf-8")
+
+
+def answers(chapter: chapters.Chapter) -> str:
+    return re.split(r"^## Answers$", page(chapter), flags=re.MULTILINE)[1]
+
+
+def test_every_chapter_has_a_page_and_no_page_is_left_over():
+    assert {path.stem for path in TEACHERS.glob("*.md")} == {"index", *(each.folder for each in chapters.ready())}
+
+
+def test_every_link_and_anchor_exists():
+    course = assemble.Course(ROOT)
+    assert course.teachers
+    assert [line for line in course.wrong if line.startswith("teachers/")] == []
+
+
+@for_each_chapter()
+def test_every_exercise_that_is_mentioned_exists(chapter):
+    mentioned = re.findall(r"\*\*(\d\d\.\d+)\*\*|solution\(\"([\d.]+)\"\)", page(chapter))
+    assert {one or other for one, other in mentioned} <= set(asked(chapter))
+
+
+@for_each_chapter()
+def test_every_exercise_has_its_answer_and_a_prediction_the_right_one(chapter):
+    told = answers(chapter)
+    for name, kind in asked(chapter).items():
+        if kind == "predict":
+            given = re.search(rf"^- \*\*{re.escape(name)}\*\* is `([^`]+)`", told, re.MULTILINE)
+            assert given, f"{name} has no answer"
+            assert exercises.judge(name, ast.literal_eval(given[1]))[0] == "right", f"{name}: {given[1]}"
+        elif kind == "code":
+            assert f'solution("{name}")' in told, name
+            exercises._find(name)
+        else:
+            assert re.search(rf"^- \*\*{re.escape(name)}\*\* ", told, re.MULTILINE), name

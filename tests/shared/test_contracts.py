@@ -1,0 +1,177 @@
+"""A broken contract is told in one short line; a kept one is not noticed, under any framework."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import torch
+from numpy import ndarray
+
+from shared.contracts import Any, Bool, Float, Integer, checked
+
+
+@checked
+def attend(
+    query: Float[ndarray, "*batch length_q head_dim"],
+    key: Float[ndarray, "*batch length_k head_dim"],
+    mask: Bool[ndarray, "*#batch #length_q #length_k"] | None = None,
+) -> Float[ndarray, "*batch length_q length_k"]:
+    return query @ key.swapaxes(-1, -2)
+
+
+class Layer(keras.layers.Layer):
+    @checked
+    def call(
+        self,
+        query: Float[Any, "batch length_q 16"],
+        key: Float[Any, "batch length_k 16"],
+        mask: Bool[Any, "#batch #4 #length_q #length_k"] | None = None,
+    ) -> Float[Any, "batch length_q length_k"]:
+        return keras.ops.matmul(query, keras.ops.swapaxes(key, -1, -2))
+
+
+Q, K = np.ones((2, 4, 5, 8)), np.ones((2, 4, 7, 8))
+BESIDE = r", beside query \(2, 4, 5, 8\)"
+BROKEN = {
+    "features": (
+        (Q, K[..., :4]),
+        r"attend: key has shape \(2, 4, 7, 4\), float64; expected Float.* head_dim'\]" + BESIDE,
+    ),
+    "leading axes": ((Q, K[:1]), r"key has shape \(1, 4, 7, 8\), float64; expected Float.*\*batch" + ".*" + BESIDE),
+    "dtype": ((Q.astype(int), K), r"query has shape \(2, 4, 5, 8\), int64; expected Float\[ndarray"),
+    "too few axes": ((Q[0, 0, 0], K), r"query has shape \(8,\)"),
+    "a float mask": ((Q, K, np.ones((5, 7))), r"mask has shape \(5, 7\), float64; expected Bool\[ndarray.* \| None"),
+    "a mask that does not fit": ((Q, K, np.ones((4, 7), bool)), r"mask has shape \(4, 7\).*beside query .*, key "),
+    "a mask of more sequences": ((Q, K, np.ones((3, 1, 5, 7), bool)), r"mask has shape \(3, 1, 5, 7\)"),
+    "a mask of one axis": ((Q, K, np.ones(7, bool)), r"mask has shape \(7,\)"),
+    "a list": (([[1.0]], K), "query is a list; expected Float"),
+    "another framework": (
+        (Q, torch.ones(2, 4, 7, 8)),
+        r"key has shape \(2, 4, 7, 8\), float32 of torch; expected Float",
+    ),
+    "no array": ((Q, K, True), "mask is True; expected Bool"),
+    "nothing": ((Q,), "missing a required argument: 'key'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_contract_is_told_in_a_line(name):
+    arguments, message = BROKEN[name]
+    with pytest.raises(TypeError, match=message) as caught:
+        attend(*arguments)
+    assert len(str(caught.value)) < 170 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (4, 5, 7), (2, 1, 1, 7), (1, 1, 1, 1)])
+def test_a_type_whose_axes_broadcast_may_lack_axes(shape):
+    attend(Q, K, np.ones(shape, bool))
+
+
+def test_the_result_is_checked_too():
+    @checked
+    def wrong(x: Float[ndarray, "length"]) -> Float[ndarray, "length"]:
+        return x[1:]
+
+    with pytest.raises(TypeError, match=r"wrong: the result is not Float\[ndarray, 'length'\]"):
+        wrong(np.ones(3))
+
+
+def test_numbers_and_attributes():
+    class Table:
+        width = 3
+
+        @checked
+        def row(self, x: Float[ndarray, "{self.width}"], index: int, rate: float = 0) -> None: ...
+
+    Table().row(np.ones(3), np.int64(1), rate=1)
+    Table().row(np.ones(3), 1, rate=np.float32(0.5))
+    with pytest.raises(TypeError, match=r"Table.row: x has shape \(4,\), float64; expected Float\[ndarray, '3'\]"):
+        Table().row(np.ones(4), 1)
+    for index in (2.5, True, "1", None):
+        with pytest.raises(TypeError, match=f"Table.row: index is {index!r}; expected int"):
+            Table().row(np.ones(3), index)
+    for rate in (True, "0.1"):
+        with pytest.raises(TypeError, match=f"rate is {rate!r}; expected float"):
+            Table().row(np.ones(3), 1, rate)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_and_tensorflow(capfd):
+    layer = Layer()
+    model_inputs = [keras.Input((None, 16)), keras.Input((7, 16))]
+    model = keras.Model(model_inputs, layer(*model_inputs))
+    model.compile("sgd", "mse")
+    given = [np.ones((2, 5, 16), np.float32), np.ones((2, 7, 16), np.float32)]
+    model.fit(given, np.ones((2, 5, 7)), verbose=0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 16]), tf.TensorSpec([None, 7, 16])])
+    def traced(query, key):
+        return layer(query, key, tf.ones((1, 1, 1, 7), tf.bool))
+
+    assert traced(*given).shape == (2, 5, 7)
+    with pytest.raises(TypeError, match=r"^Layer.call: key has shape \(2, 7, 8\), float32.*; expected Float") as caught:
+        layer(given[0], given[1][..., :8])
+    assert "\n" not in str(caught.value)
+    with pytest.raises(Exception, match="Dimensions must be equal|dimension"):  # the framework's own check
+        tf.function(lambda x: layer(x, x[..., :8]))(given[0])
+    assert capfd.readouterr().err == ""
+
+
+def test_torch_compile_and_integers():
+    @checked
+    def embed(tokens: Integer[torch.Tensor, "batch length"]) -> Float[torch.Tensor, "batch length"]:
+        return tokens.float()
+
+    assert embed(torch.ones(2, 3, dtype=torch.int64)).shape == (2, 3)
+    assert embed(torch.ones(2, 3, dtype=torch.uint8)).shape == (2, 3)
+    with pytest.raises(
+        TypeError, match=r"tokens has shape \(2, 3\), float32 of torch; expected Integer\[Tensor, 'batch"
+    ):
+        embed(torch.ones(2, 3))
+
+
+def test_torch_compile_sees_no_checks():
+    @checked
+    def double(x: Float[torch.Tensor, "length"]) -> Float[torch.Tensor, "length"]:
+        return 2 * x
+
+    x = torch.ones(3)
+    assert torch.equal(torch.compile(double, backend="eager", fullgraph=True)(x), 2 * x)
+
+
+@checked
+def total(*arrays: Float[ndarray, "..."], **named: Float[ndarray, "..."]):
+    return sum(map(np.sum, (*arrays, *named.values())))
+
+
+def test_of_many_arguments_the_one_that_does_not_fit_is_told():
+    assert total(np.ones(2), np.ones((2, 3)), x=np.ones(())) == 9
+    with pytest.raises(TypeError, match=r"^total: arrays\[1\] has shape \(3,\), int64; expected Float"):
+        total(np.ones(2), np.arange(3), x=np.ones(2))
+    with pytest.raises(TypeError, match=r"^total: y is 2.0; expected Float\[ndarray, '...'\]$"):
+        total(x=np.ones(2), y=2.0)
+
+
+@checked
+def outer(query: Float[ndarray, "*batch length_q head_dim"], call):
+    return call(query)
+
+
+def test_a_call_from_inside_a_checked_function_is_not_checked_again():
+    wrong = Q.astype(int)
+    with pytest.raises(TypeError, match="attend: query has shape"):
+        attend(wrong, K)
+    assert outer(Q, lambda query: attend(query.astype(int), K)).shape == (2, 4, 5, 7)
+    with pytest.raises(ZeroDivisionError):
+        outer(Q, lambda query: 1 / 0)
+    with pytest.raises(TypeError, match="attend: query has shape"):  # checked again, after the error as well
+        attend(wrong, K)
+
+
+def test_another_thread_is_checked_all_the_same():
+    with ThreadPoolExecutor() as pool:
+        elsewhere = outer(Q, lambda query: pool.submit(attend, query.astype(int), K).exception())
+    assert isinstance(elsewhere, TypeError)

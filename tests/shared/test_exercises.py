@@ -1,0 +1,193 @@
+"""Every solution passes, every listed mistake is named as itself, a stub is not done, and right answers raise no false alarm."""
+
+import importlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shared import exercises
+
+pytestmark = pytest.mark.form
+
+CHAPTERS = [name for name in exercises.MODULES.values() if importlib.util.find_spec(f"shared.exercises.{name}")]
+EXERCISES, SOLUTIONS = {}, {}
+for chapter in CHAPTERS:
+    EXERCISES |= importlib.import_module(f"shared.exercises.{chapter}").EXERCISES
+    SOLUTIONS |= importlib.import_module(f"shared.exercises.solutions.{chapter}").SOLUTIONS
+
+
+def of_its_chapter(name: str, *more: str):
+    """A case for `parametrize`, which `make test CHAPTER=06` takes if it is one of that chapter."""
+    return pytest.param(name, *more, marks=pytest.mark.chapter(name[:2]))
+
+
+EACH = [of_its_chapter(name) for name in EXERCISES]
+CODE = [of_its_chapter(name) for name, exercise in EXERCISES.items() if exercise.inputs]
+PREDICTIONS = [of_its_chapter(name) for name, exercise in EXERCISES.items() if not exercise.inputs]
+MISTAKES = [of_its_chapter(name, sentence) for name, exercise in EXERCISES.items() for sentence in exercise.mistakes]
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("THREE_WAYS_FOLDER", str(tmp_path))
+    exercises._told().clear()
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_the_solution_passes_and_is_shown(name, capsys):
+    exercises.check(name, SOLUTIONS[name])
+    assert capsys.readouterr().out.startswith(f"{name}: right")
+    exercises.solution(name)
+    assert capsys.readouterr().out.strip()
+    exercises.progress()
+    out = capsys.readouterr().out
+    assert "1 of " in out and name not in out
+
+
+@pytest.mark.parametrize(("name", "sentence"), MISTAKES)
+def test_each_mistake_is_named_as_itself(name, sentence):
+    wrong = EXERCISES[name].mistakes[sentence]
+    verdict, message = exercises.judge(name, wrong, "numpy")
+    assert verdict == "wrong" and message == f"close. {sentence}"
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_stub_is_not_done(name):
+    def stub(*arguments): ...
+
+    for answer in (..., None, *([stub] if EXERCISES[name].inputs else [])):
+        assert exercises.judge(name, answer) == ("not done", f'not done yet. hint("{name}") gives a hint.')
+
+
+@pytest.mark.chapter("06")
+def test_what_is_no_listed_mistake_is_told_by_shape_dtype_or_difference():
+    judge = exercises.judge
+    assert "raised IndexError" in judge("06.2", lambda q, k, v: q[100])[1]
+    assert "has shape" in judge("06.2", lambda q, k, v: v[:1, :1])[1]
+    assert "largest difference" in judge("06.2", lambda q, k, v: 2 * SOLUTIONS["06.2"](q, k, v))[1]
+    assert "expected one array, got a tuple of 2" in judge("06.2", lambda q, k, v: (q, k))[1]
+    assert "expected a function" in judge("06.2", 3.0)[1]
+    assert "returned a function: call it" in judge("06.2", lambda q, k, v: np.exp)[1]
+    assert "not quite" in judge("06.1", 17)[1]
+    assert judge("06.1", "a half")[1] == "expected a number, got 'a half'."
+    assert judge("06.1", [0.25])[1] == "expected a number, got [0.25]."
+    with pytest.raises(ValueError, match=r"there is no exercise '06.10'"):
+        judge("06.10", 1)
+    with pytest.raises(ValueError, match=r"track='jax': expected numpy, pytorch or keras"):
+        judge("06.2", lambda q, k, v: q, "jax")
+
+
+@pytest.mark.chapter("07")
+def test_a_prediction_is_right_if_it_rounds_to_the_digits_that_are_asked_for():
+    judge = exercises.judge
+    for answer in (0.71, 0.707, 0.7071068):
+        assert judge("07.9", answer)[0] == "right"
+    assert judge("07.9", 0.7) == ("wrong", "close. Rounded to 1 of the 2 digits after the point; give all of them.")
+    assert judge("07.1", 1.73)[0] == "right" and "Rounded to 1" in judge("07.1", 1.7)[1]
+    for wrong in (0.72, 0.69):
+        assert judge("07.9", wrong)[1].startswith("not quite")
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_a_prediction_is_exact(name):
+    right, digits = EXERCISES[name].right, EXERCISES[name].digits
+    assert digits is not None or right == round(right, 2), "a number that is not exact is asked for with its digits"
+    step = 1 if right == int(right) else 10.0 ** -(digits or 2)
+    rounded = round(float(right), digits if digits is not None else 2)
+    assert exercises.judge(name, rounded)[0] == "right"
+    for wrong in (rounded - step, rounded + step):
+        assert exercises.judge(name, wrong)[0] == "wrong"
+
+
+@pytest.mark.chapter("06")
+def test_other_frameworks_and_hints(capsys):
+    def torch_attention(query, key, value):
+        return (query @ key.T / query.shape[1] ** 0.5).softmax(dim=1) @ value
+
+    exercises.check("06.2", torch_attention, track="pytorch")
+    assert "right" in capsys.readouterr().out
+    told = []
+    for _ in range(4):
+        exercises.hint("06.2")
+        told.append(capsys.readouterr().out.count("hint "))
+    assert told == [1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_right_answers_on_other_inputs_raise_no_false_alarm(name, monkeypatch):
+    """A right answer stays right, and no listed mistake is taken for it, whatever the random inputs are."""
+    fixed = np.random.default_rng
+    for seed in range(5):
+        monkeypatch.setattr(np.random, "default_rng", lambda _, seed=seed: fixed(seed))
+        assert exercises.judge(name, EXERCISES[name].right, "numpy")[0] == "right"
+        for sentence, wrong in EXERCISES[name].mistakes.items():
+            assert exercises.judge(name, wrong, "numpy") == ("wrong", f"close. {sentence}")
+
+
+@pytest.mark.chapter("06")
+def test_a_thousand_right_answers_raise_no_false_alarm():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        order, dtype = rng.permutation(7), rng.choice([np.float32, np.float64])
+
+        def shuffled(query, key, value, order=order, dtype=dtype):
+            query, key, value = (x.astype(dtype) for x in (query, key, value))
+            keys = order[order < len(key)]
+            return SOLUTIONS["06.2"](query, key[keys], value[keys])
+
+        assert exercises.judge("06.2", shuffled)[0] == "right"
+
+
+@pytest.mark.chapter("06")
+def test_joined_halves_are_attention_over_all_keys():
+    """06.4 gives what is kept of each half; its right answer is what one softmax over all scores would give."""
+    from shared.exercises.attention import _summary
+
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 800.0):
+        scores, values = rng.normal(size=8), rng.normal(size=(8, 2))
+        scores[:5] += shift
+        weights = np.exp(scores - scores.max())
+        joined = EXERCISES["06.4"].right(*_summary(scores[:5], values[:5]), *_summary(scores[5:], values[5:]))
+        np.testing.assert_allclose(joined, weights @ values / weights.sum(), rtol=1e-12)
+
+
+@pytest.mark.chapter("06")
+def test_an_edition_without_solutions_says_so(tmp_path):
+    shutil.copytree(Path(exercises.__file__).parents[1], tmp_path / "shared")
+    shutil.rmtree(tmp_path / "shared/exercises/solutions")
+    code = "from shared.exercises import hint, solution; hint('06.2'); solution('06.2')"
+    told = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert told.splitlines()[-1] == "The solutions are not part of this edition."
+
+
+@pytest.mark.chapter("01")
+def test_an_error_that_is_expected_gets_advice():
+    import torch
+
+    def constant(x, w):
+        x = x.detach().requires_grad_()
+        (first,) = torch.autograd.grad((w * x**3).sum(), x)
+        return torch.autograd.grad((first**2).sum(), x)[0]
+
+    verdict, message = exercises.judge("01.6", constant)
+    assert verdict == "wrong" and message.endswith("Without create_graph=True the first gradient is a constant.")
+
+
+@pytest.mark.chapter("01")
+@pytest.mark.tensorflow
+def test_a_tape_that_does_not_watch_gets_advice():
+    import tensorflow as tf
+
+    def unwatched(kernel, x, y, rate):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ kernel - y) ** 2)
+        return kernel - rate * tape.gradient(loss, kernel)
+
+    verdict, message = exercises.judge("01.8", unwatched)
+    assert verdict == "wrong" and "A tape answers None for a tensor that it doesn't watch" in message

@@ -1,0 +1,146 @@
+"""`make students`: a copy of the course without solutions and teachers' pages, in which the exercises still answer."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import assemble
+import course
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = """
+import sys
+import nbformat
+
+notebook = nbformat.read(sys.argv[1], as_version=4)
+asked, names = False, {}
+for cell in notebook.cells:
+    if cell.cell_type == "markdown":
+        asked = "## Exercises" in cell.source or (asked and "## Next" not in cell.source)
+    elif asked:
+        exec(cell.source, names)
+import shared.notebook
+names["check"]("06.2", lambda query, key, value: query @ key.T / query.shape[1] ** 0.5 @ value)
+names["check"]("06.2", lambda query, key, value: 1 / 0)
+names["hint"]("06.2")
+names["solution"]("06.2")
+print(shared.__file__)
+"""
+
+
+def make(folder: Path) -> None:
+    course.students(None, argparse.Namespace(folder=folder))
+
+
+@pytest.fixture(scope="module")
+def edition(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("students") / "course"
+    make(folder)
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_it_has_no_solutions_no_pages_for_teachers_and_no_test_that_needs_them(edition):
+    names = set(files(edition))
+    assert {"notebooks/06_attention/numpy.ipynb", "shared/exercises/attention.py", "tools/course.py"} <= names
+    assert not [name for name in names if "solutions/" in name or name.startswith(("teachers/", ".git/", ".venv/"))]
+    for path in edition.glob("tests/*/*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "exercises.solutions" not in text and 'ROOT / "teachers"' not in text, path.name
+    for solution in (ROOT / "shared/exercises/solutions").glob("[a-z]*.py"):
+        body = solution.read_text(encoding="utf-8").split("SOLUTIONS =")[0]
+        for other in edition.glob("shared/exercises/*.py"):
+            assert body not in other.read_text(encoding="utf-8")
+
+
+def test_everything_else_is_the_course_byte_for_byte(edition):
+    copied = files(edition)
+    assert copied.pop("README.md") != (ROOT / "README.md").read_bytes()
+    assert all(data == (ROOT / name).read_bytes() for name, data in copied.items())
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    missing = {name for name in tracked if name and (ROOT / name).is_file()} - set(copied) - {"README.md"}
+    assert all(name.startswith(course.FOR_TEACHERS) for name in missing), missing
+
+
+def test_its_readme_promises_nothing_that_is_not_there(edition):
+    text = (edition / "README.md").read_text(encoding="utf-8")
+    assert "As a teacher" not in text and "**Alone.**" in text
+    links = [link for link in assemble.links(text) if not link.startswith("https:")]
+    assert len(links) > 50
+    assert [link for link in links if not (edition / link).exists()] == []
+
+
+@pytest.mark.chapter("06")
+def test_the_exercises_of_a_chapter_answer_in_it(edition):
+    notebook = edition / "notebooks/06_attention/numpy.ipynb"
+    environment = os.environ | {"PYTHONPATH": str(edition), "PYTHONUTF8": "1"}
+    command = [sys.executable, "-c", RUN, str(notebook)]
+    told = subprocess.run(
+        command, cwd=edition, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    lines = told.stdout.splitlines()
+    asked = [f"06.{number}" for number in (1, 2, 3, 4)]
+    assert lines[:4] == [f'{name}: not done yet. hint("{name}") gives a hint.' for name in asked]
+    assert (
+        lines[4].startswith("06.2: close. You average with the raw scores") and "raised ZeroDivisionError" in lines[5]
+    )
+    assert lines[6].startswith("hint 1 of") and lines[7] == "The solutions are not part of this edition."
+    assert Path(lines[8]).parent == edition / "shared"
+
+
+def test_its_notebooks_are_as_they_are_stored(edition):
+    for path in sorted((edition / "notebooks").rglob("*.ipynb")):
+        nbformat.validate(nbformat.read(path, as_version=4))
+    assert len(list((edition / "notebooks").rglob("*.ipynb"))) == len(assemble.Course(ROOT).pages) - len(
+        list((ROOT / "teachers").glob("*.md"))
+    )
+
+
+def test_what_is_there_is_not_overwritten(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="exists, and nothing is overwritten"):
+        make(tmp_path / "mine")
+    assert files(tmp_path) == {"mine/notes.txt": b"mine"}
+    with pytest.raises(SystemExit, match="is inside of the course"):
+        make(ROOT / "notebooks" / "copy")
+    assert not (ROOT / "notebooks" / "copy").exists()
+
+
+def test_a_copy_of_the_copy_is_refused(edition, tmp_path):
+    command = [sys.executable, edition / "tools/course.py", "students", "--folder", tmp_path / "again"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and told.stderr == "This is a students' edition already: it has no solutions.\n"
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_readers_own_files_stay_out(tmp_path, monkeypatch):
+    """Progress, checkpoints, trained models and caches are not part of the course."""
+    small = tmp_path / "small"
+    for name in (
+        *("README.md", "shared/a.py", "shared/exercises/solutions/a.py", "models/docstring_gpt/config.json"),
+        *(".progress.json", "models/my_gpt/config.json", "models/docstring_gpt/checkpoint.safetensors"),
+        *(
+            ".venv/x",
+            "shared/__pycache__/a.pyc",
+            "notebooks/.ipynb_checkpoints/x.ipynb",
+            "book/_build/x",
+            "slides/x.html",
+        ),
+        *("students/README.md", "transformers.egg-info/x", "a.part"),
+    ):
+        (small / name).parent.mkdir(parents=True, exist_ok=True)
+        (small / name).write_text("text")
+    monkeypatch.setattr(course, "ROOT", small)
+    make(tmp_path / "out")
+    assert set(files(tmp_path / "out")) == {"README.md", "shared/a.py", "models/docstring_gpt/config.json"}
