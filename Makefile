@@ -5,7 +5,7 @@ PORT ?= 8888
 COURSE := $(PYTHON) tools/course.py
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-backends test-orders test-processors test-seeds evidence book slides students browser platforms pins export run pretrain lint bench clean
+.PHONY: help lab test test-backends test-orders test-processors test-seeds evidence book slides students browser platforms pins export run tidy pretrain lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -54,6 +54,9 @@ export:  ## write shared/<track>/<chapter>.py from the notebooks' export cells
 
 run:  ## execute every notebook again and store its outputs
 	@$(COURSE) run
+
+tidy:  ## write minutes, tables, routes and layout into notebooks, README and teachers' pages; runs no notebook
+	@$(COURSE) tidy
 
 pretrain:  ## train the language model of chapter 15, an hour or so; FILE=my.txt for your own text, STEPS=500, FOLDER=models/my_gpt
 	@$(COURSE) pretrain $(if $(FILE),--file "$(FILE)") $(if $(STEPS),--steps $(STEPS)) $(if $(FOLDER),--folder "$(FOLDER)")

@@ -488,6 +488,13 @@ def run(environment: Environment, arguments: argparse.Namespace) -> None:
     environment.run(environment.python, "tools/notebooks.py", "run", *fresh, *arguments.notebooks)
 
 
+def tidy(environment: Environment, arguments: argparse.Namespace) -> None:
+    """write what can be computed into notebooks, README and teachers' pages, and lay out the code; runs no notebook"""
+    environment.set_up("test")
+    environment.run(environment.python, "tools/tidy.py")
+    environment.run(environment.python, "-m", "ruff", "format", "--quiet", ".")
+
+
 def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
     """train a language model on the text of the installed packages or on your own, and go on with a run that was stopped"""
     environment.set_up()
@@ -547,6 +554,7 @@ def main() -> None:
         pins,
         export,
         run,
+        tidy,
         pretrain,
         lint,
         bench,

@@ -1,0 +1,211 @@
+"""Write what can be computed into notebooks, README and teachers' pages: `make tidy`.
+
+Minutes, tables of the chapters, the route between twins, ids of cells, the order of the glossary, metadata and layout. Nothing is
+run. What only a person can decide, such as a missing description of a figure, is left to the tests of form.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+import notebooks
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from shared import chapters
+
+PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
+MAP = "notebooks/00_start_here.ipynb"
+HEADER = f"| | Chapter | {' | '.join(PAGES.values())} |\n|--|--|--|--|--|--|\n"
+# The rule of a first reading, which the README says.
+WORDS, LINES, FIGURE = 200, 10, 0.5  # words and lines of code a minute; minutes of a figure or table
+ROUTES = {
+    "numpy": "Your route: this notebook first, then your framework ([PyTorch](pytorch.ipynb) or [Keras](keras.ipynb)), then [compare](compare.ipynb).",
+    "pytorch": "Your route: [NumPy](numpy.ipynb) first, then this notebook, then [compare](compare.ipynb).",
+    "keras": "Your route: [NumPy](numpy.ipynb) first, then this notebook, then [compare](compare.ipynb).",
+}
+_TIMES = re.compile(
+    r"(?:First reading: about \d+ minutes; with everything and the exercises, about \d+|About \d+ minutes(?:, \d+ of them [^.]*)?)\."
+)
+_HEADING = re.compile(r"^(#{1,6}) +(.+)$", re.MULTILINE)
+_TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>")
+
+
+def figures_of(outputs: list) -> int:
+    """How many figures and tables the outputs of a cell show."""
+    shown = [output.get("data", {}) for output in outputs]
+    return sum(
+        any(kind.startswith("image/") for kind in data)
+        or bool(re.search(r"<(img|svg|table)\b", data.get("text/html", "")))
+        for data in shown
+    )
+
+
+def minutes_of(cell: nbformat.NotebookNode) -> float:
+    """What it takes to read a cell."""
+    if cell.cell_type == "code":
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        return len(lines) / LINES + figures_of(cell.get("outputs", [])) * FIGURE
+    shown = len(_TABLE.findall(cell.source)) + len(_IMAGE.findall(cell.source))
+    words = _IMAGE.sub("", _TABLE.sub("", cell.source)).split()
+    return len(words) / WORDS + shown * FIGURE
+
+
+def later(cells: list) -> Iterator[bool]:
+    """For each cell, whether it is under a heading that begins with "Later"."""
+    level = 0
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for signs, text in _HEADING.findall(cell.source):
+                if level and len(signs) <= level:
+                    level = 0
+                if not level and text.startswith("Later"):
+                    level = len(signs)
+        yield bool(level)
+
+
+def times(notebook: nbformat.NotebookNode) -> tuple[int, int]:
+    """The minutes of a first reading, and of everything with the exercises, in steps of five."""
+    each = [minutes_of(cell) for cell in notebook.cells]
+    first = sum(minutes for minutes, is_later in zip(each, later(notebook.cells)) if not is_later)
+    return tuple(max(5, 5 * round(minutes / 5)) for minutes in (first, 2 * sum(each)))
+
+
+def with_opening(source: str, page: str, first: int, whole: int) -> str:
+    """The first cell of a notebook with its times and its route."""
+    told = f"First reading: about {first} minutes; with everything and the exercises, about {whole}."
+    if _TIMES.search(source):
+        source = _TIMES.sub(told, source, count=1)
+    else:
+        paragraphs = source.split("\n\n")
+        paragraphs[min(1, len(paragraphs) - 1)] += f" {told}"
+        source = "\n\n".join(paragraphs)
+    route = ROUTES.get(page)
+    if route and route not in source:
+        source = re.sub(r"\n\nYour route: [^\n]*", "", source) + f"\n\n{route}"
+    return source
+
+
+def with_ids(cells: list) -> None:
+    """Give a cell whose id was made by a program, or is there twice, one that says where it is: its section, and a number."""
+    taken, section = {cell.id for cell in cells}, "title"
+    seen = set()
+    for cell in cells:
+        headings = re.findall(r"^#{1,2} (.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else []
+        if headings and cell is not cells[0]:
+            section = re.sub(r"\W+", "-", headings[-1].lower()).strip("-")
+        if cell.id in seen or re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?", cell.id):
+            number = 1
+            while f"{section}-{number}" in taken:
+                number += 1
+            cell.id = f"{section}-{number}"
+            taken.add(cell.id)
+        seen.add(cell.id)
+
+
+def with_sorted_glossary(source: str) -> str:
+    """A table of terms in the order of the alphabet, whatever the case."""
+    rows = re.compile(r"(\| Term \| Meaning \| \|\n\|--\|--\|--\|\n)((?:\|.*\|\n?)+)")
+
+    def in_order(found: re.Match) -> str:
+        lines = sorted(found[2].rstrip("\n").split("\n"), key=lambda line: line.split(" | ")[0].strip("| ").lower())
+        return found[1] + "\n".join(lines) + ("\n" if found[2].endswith("\n") else "")
+
+    return rows.sub(in_order, source)
+
+
+def with_table(text: str, rows: list[str], where: str) -> str:
+    """The text with the rows of the chapters in its table."""
+    start = text.find(HEADER)
+    if start < 0:
+        raise ValueError(f"{where} has no table that begins with {HEADER.splitlines()[0]}")
+    rest = text[start + len(HEADER) :]
+    kept = re.sub(r"\A(?:\|.*(?:\n|\Z))+", "", rest)
+    return text[: start + len(HEADER)] + "\n".join(rows) + ("\n" if kept or rest.endswith("\n") else "") + kept
+
+
+def links(chapter: chapters.Chapter, told: dict[str, str], before: str = "") -> str:
+    cells = [f"[{told[page]}]({before}{chapter.folder}/{page}.ipynb)" for page in PAGES]
+    return f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |"
+
+
+def tidied(root: Path = ROOT) -> dict[Path, str]:
+    """Every file that is written from others, with the text that it should have."""
+    found: dict[Path, str] = {}
+    minutes: dict[tuple[str, str], int] = {}
+    listed = chapters.read(root / "shared/course.toml")
+    ready = [chapter for chapter in listed if chapter.status == "ready"]
+    for chapter in listed:
+        for page in PAGES:
+            path = root / "notebooks" / chapter.folder / f"{page}.ipynb"
+            if not path.is_file() and chapter.status == "draft":
+                continue
+            notebook = nbformat.read(path, as_version=4)
+            if chapter.status == "ready":
+                first, whole = times(notebook)
+                minutes[chapter.folder, page] = first
+                notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
+            found[path] = as_stored(notebook)
+    course_map = nbformat.read(root / MAP, as_version=4)
+    for cell in course_map.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_sorted_glossary(cell.source)
+            if HEADER in cell.source:
+                rows = [links(each, {page: f"{minutes[each.folder, page]} min" for page in PAGES}) for each in ready]
+                hours = [round(sum(minutes[each.folder, page] for each in ready) / 60) for page in PAGES]
+                rows.append(f"| | together | {' | '.join(f'{count} hours' for count in hours)} |")
+                cell.source = with_table(cell.source, rows, MAP)
+    found[root / MAP] = as_stored(course_map)
+    readme = root / "README.md"
+    rows = [links(each, {page: page for page in PAGES}, "notebooks/") for each in ready]
+    found[readme] = with_table(readme.read_text(encoding="utf-8"), rows, "README.md")
+    for path, text in teachers_pages(root, ready, minutes):
+        found[path] = text
+    return found
+
+
+def teachers_pages(root: Path, ready: list, minutes: dict) -> Iterator[tuple[Path, str]]:
+    """The minutes on each page for teachers, and the list of these pages; a students' edition has none."""
+    folder = root / "teachers"
+    for chapter in ready:
+        path = folder / f"{chapter.folder}.md"
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            for page in PAGES:
+                link = re.escape(f"](../notebooks/{chapter.folder}/{page}.ipynb)")
+                text = re.sub(rf"({link} )\d+", rf"\g<1>{minutes[chapter.folder, page]}", text)
+            yield path, text
+    index = folder / "index.md"
+    if index.is_file():
+        listed = "\n".join(f"- [{chapter.title.partition(':')[0]}]({chapter.folder}.md)" for chapter in ready)
+        text = index.read_text(encoding="utf-8")
+        yield index, re.sub(r"(?<=\n)(?:- \[[^\]]+\]\(\d\d_\w+\.md\)\n)+", listed + "\n", text)
+
+
+def as_stored(notebook: nbformat.NotebookNode) -> str:
+    """A notebook as `make run` writes it."""
+    with_ids(notebook.cells)
+    notebook.metadata = nbformat.from_dict(notebooks.METADATA)
+    notebook.nbformat_minor = max(notebook.nbformat_minor, 5)
+    return nbformat.writes(notebook) + "\n"
+
+
+def changes(root: Path = ROOT) -> dict[Path, str]:
+    """The files that are not as they should be, with the text that they should have."""
+    return {path: text for path, text in tidied(root).items() if path.read_text(encoding="utf-8") != text}
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    for path, text in changes().items():
+        notebooks.write_whole(path, text)
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
