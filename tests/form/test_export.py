@@ -4,6 +4,7 @@ import filecmp
 from pathlib import Path
 
 import notebooks
+from shared.chapters import ready
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,9 +65,5 @@ def test_a_stale_an_edited_and_an_orphaned_module_are_found(tmp_path):
 
 
 def test_every_twin_exports_a_module():
-    twins = {
-        f"{path.stem}/{path.parent.name.split('_', 1)[1]}.py"
-        for path in notebooks.notebooks()
-        if path.stem in notebooks.TRACKS
-    }
-    assert modules(ROOT / "shared") == twins
+    twins = {f"{track}/{chapter.name}.py" for chapter in ready() for track in notebooks.TRACKS}
+    assert twins <= modules(ROOT / "shared")
