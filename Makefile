@@ -52,8 +52,8 @@ pins:  ## resolve pins.txt again from pyproject.toml
 export:  ## write shared/<track>/<chapter>.py from the notebooks' export cells
 	@$(COURSE) export
 
-run:  ## execute every notebook again and store its outputs
-	@$(COURSE) run
+run:  ## execute every notebook again and store its outputs; CHAPTER=06 for one chapter
+	@$(COURSE) run $(if $(CHAPTER),--chapter $(CHAPTER))
 
 tidy:  ## write minutes, tables, routes and layout into notebooks, README and teachers' pages; runs no notebook
 	@$(COURSE) tidy

@@ -482,10 +482,11 @@ def export(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def run(environment: Environment, arguments: argparse.Namespace) -> None:
-    """execute every notebook again, or those named, and store the outputs"""
+    """execute every notebook again, or those of one chapter, or those named, and store the outputs"""
     environment.set_up("test")
     fresh = ["--fresh-timings"] if arguments.fresh_timings else []
-    environment.run(environment.python, "tools/notebooks.py", "run", *fresh, *arguments.notebooks)
+    named = sorted(chapter_folder(arguments.chapter).glob("*.ipynb")) if arguments.chapter else arguments.notebooks
+    environment.run(environment.python, "tools/notebooks.py", "run", *fresh, *named)
 
 
 def tidy(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -579,6 +580,7 @@ def main() -> None:
         "--folder", default=ROOT / "students", help="where the copy is made; students if not given"
     )
     parts[run].add_argument("notebooks", nargs="*", help="paths; all notebooks when none is given")
+    parts[run].add_argument("--chapter", help="two digits, such as 06")
     parts[run].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
     parts[pretrain].add_argument("--folder", help="where the model is written; models/my_gpt if not given")
     parts[pretrain].add_argument("--steps", type=int, help="how many; 4000 if not given")

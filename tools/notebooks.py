@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -108,6 +109,31 @@ def export(folder: Path) -> None:
             nb_export(path, lib_path=folder)
 
 
+def imported_chapters(path: Path) -> set[str]:
+    """The names of the chapters whose modules a notebook imports."""
+    cells = nbformat.read(path, as_version=4).cells
+    source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    found = set(re.findall(r"\bshared\.(?:numpy|pytorch|keras)\.(\w+)", source))
+    for names in re.findall(r"^from shared\.(?:numpy|pytorch|keras) import (.+)$", source, re.MULTILINE):
+        found |= {name.split()[0] for name in names.split(",")}
+    return found
+
+
+def users(folder: str) -> list[str]:
+    """The folders of the other chapters that use a chapter's modules, directly or by way of another chapter."""
+    uses = {path.parent.name: set() for path in notebooks() if path.parent.name != "notebooks"}
+    for path in notebooks():
+        if path.parent.name in uses:
+            uses[path.parent.name] |= imported_chapters(path)
+    found = {folder}
+    while True:
+        names = {each.partition("_")[2] for each in found}
+        more = {each for each in uses if uses[each] & names} - found
+        if not more:
+            return sorted(found - {folder})
+        found |= more
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("run", "export"))
@@ -121,9 +147,13 @@ def main() -> None:
     if note := processors.skipped("avx2"):
         print(note, file=sys.stderr)
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # more threads add up in another order
-    for path in arguments.paths or notebooks():
-        print(f"running {path.resolve().relative_to(ROOT)}", file=sys.stderr)
-        run(path.resolve(), arguments.fresh_timings)
+    paths = [path.resolve() for path in arguments.paths] or notebooks()
+    for path in paths:
+        print(f"running {path.relative_to(ROOT)}", file=sys.stderr)
+        run(path, arguments.fresh_timings)
+    folders = {path.parent.name for path in paths}
+    if len(folders) == 1 and folders != {"notebooks"} and (later := users(*folders)):
+        print(f"These chapters use what it exports; if that has changed, run them, too: {', '.join(later)}")
 
 
 if __name__ == "__main__":

@@ -45,3 +45,8 @@ def test_run_leaves_the_file_alone_when_a_cell_fails(tmp_path):
     with pytest.raises(Exception, match="ZeroDivisionError"):
         notebooks.run(path)
     assert path.read_text() == before and [each.name for each in tmp_path.iterdir()] == ["failing.ipynb"]
+
+
+def test_the_chapters_that_use_a_chapter_are_found_also_by_way_of_another():
+    assert {"08_encoder", "14_gpt", "16_scaling_out"} <= set(notebooks.users("06_attention"))
+    assert notebooks.users("16_scaling_out") == []
