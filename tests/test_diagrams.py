@@ -147,8 +147,8 @@ def test_no_text_is_overlapped_crossed_or_clipped(function, arguments):
         ), f"{shown!r} is clipped"
 
 
-def luminance(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     return sum(
         w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
         for w, c in zip((0.2126, 0.7152, 0.0722), channels)
@@ -165,7 +165,7 @@ def test_text_stands_out_and_kinds_differ():
     assert contrast(diagrams.INK, diagrams.PAGE) >= 7 and contrast(diagrams.INK, diagrams.GROUP) >= 7
     assert all(contrast(border, diagrams.PAGE) >= 3 for _, border in diagrams.PALETTE.values())  # and AA for graphics
     assert len(set(diagrams.PALETTE.values())) == len(diagrams.PALETTE)
-    assert {name.lower(): colour for name, colour in plots.COLOURS.items()} == {
+    assert {name.lower(): color for name, color in plots.COLORS.items()} == {
         name: diagrams.PALETTE[name][1] for name in ("numpy", "pytorch", "keras")
     }
 

