@@ -830,26 +830,3 @@ def gpt() -> Diagram:
         ],
         ranksep="0.2",
     )
-
-
-def kv_cache() -> Diagram:
-    """Draw one step of generation with a cache of keys and values."""
-    return _draw(
-        "One step of generation in one block: the new token alone makes a query, a key and a value; key and value are appended to the cache, "
-        "and the query attends to all keys and values in it.",
-        {
-            "x": ("data", "the new token's vector\n(batch, 1, d_model)"),
-            "query": ("parameters", "query\n(batch, heads, 1, head_dim)"),
-            "key_value": ("parameters", "key and value\n(batch, heads, 1, head_dim)"),
-            "cache": ("data", "cache: keys and values so far\n(batch, heads, cached, head_dim)"),
-            "append": ("operation", "append"),
-            "all": ("data", "all keys and values\n(batch, heads, cached + 1, head_dim)"),
-            "attention": ("operation", "attention of one query, no mask\ncost grows with cached + 1"),
-            "output": ("output", "output\n(batch, 1, d_model)"),
-        },
-        [
-            "x -> query -> attention -> output",
-            "x -> key_value -> append -> all -> attention",
-            "cache -> append",
-        ],
-    )
