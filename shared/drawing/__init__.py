@@ -1,1 +1,1 @@
-"""What the notebooks draw: diagrams, plots, and the codes of the three tracks side by side."""
+"""What the notebooks draw: `plots` and `diagrams` for all, a module for what one chapter alone draws, and the code side by side."""

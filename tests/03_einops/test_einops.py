@@ -1,11 +1,7 @@
 """Chapter 03: patterns held against reshape and transpose and the libraries' own functions, and LeNet in the three tracks."""
 
-import io
-import itertools
-
 import einops
 import keras
-import matplotlib.image
 import numpy as np
 import pytest
 import sklearn.datasets
@@ -21,7 +17,7 @@ from torch.nn import functional as F
 import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
-from shared import checks, digits, exercises, parity, plots, side_by_side
+from shared import checks, digits, exercises, parity, side_by_side
 from shared.data.letters import COLORS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
@@ -595,7 +591,7 @@ def test_batches_use_each_example_once_an_epoch():
     assert not np.array_equal(steps[0], digits.batches(10, 3, 4, seed=1)[0])
 
 
-# Letters, and pictures of them
+# Letters
 
 
 def test_letters():
@@ -615,65 +611,14 @@ def test_letters_refuse(text, error):
         letters(text)
 
 
-def test_pictures_are_drawn_to_one_scale():
-    big, small = np.zeros((8, 6, 3)), np.zeros((4, 3))
-    picture = plots.pictures({"big": big, "small": small}, alt="Two black pictures.")
-    assert picture.alt == "Two black pictures."
-    assert plots.pictures({"big": big, "small": small}, alt="Two black pictures.").data == picture.data
-    pixels = matplotlib.image.imread(io.BytesIO(picture.data))
-    inside = (pixels[..., :3] < 0.02).all(axis=-1)
-    runs = [len(list(group)) for value, group in itertools.groupby(inside[inside.shape[0] // 3]) if value]
-    wide, narrow = sorted(runs, reverse=True)[:2]
-    assert abs(wide / narrow - 2) < 0.1
-
-
-@pytest.fixture
-def figures(monkeypatch):
-    """Makes the plots return their figure in place of its picture."""
-    monkeypatch.setattr(plots, "show", lambda figure, alt: figure)
-
-
-def test_number_grids_color_a_number_by_its_first_row(figures):
-    image = np.array([[1, 2, 3], [4, 5, 6]])
-    axes = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}).axes[0]
-    texts = [text.get_text() for text in axes.texts]
-    assert texts == ["h w", *"123456", "(w h)", *"142536"]
-    colors = [patch.get_facecolor() for patch in axes.patches]
-    of_row = {colors[0], colors[3]}
-    assert len(of_row) == 2 and colors[:3] == [colors[0]] * 3 and colors[6:] == [colors[0], colors[3]] * 3
-    places = [patch.get_xy() for patch in axes.patches]
-    assert len(set(places)) == 12 and places[3] == (places[0][0], places[0][1] + 1)  # row after row
-    narrow = plots.number_grids({"h w": image, "(w h)": image.T.ravel()}, across=7).axes[0]
-    assert narrow.patches[6].get_xy()[1] > 2  # on a line of its own
-
-
-def test_tiles_draws_each_patch_in_its_place_and_counts_patches(figures, rng):
-    grid = rng.random((4, 3, 2, 5, 3))
-    figure = plots.tiles({"a": grid, "b": grid[:1]})
-    panel = figure.axes[0]
-    assert len(figure.axes) == 2 and len(panel.images) == 12 and len(figure.axes[1].images) == 3
-    for image, (row, column) in zip(panel.images, np.ndindex(4, 3)):
-        left, right, bottom, top = image.get_extent()
-        assert ((left + right) / 2, (bottom + top) / 2) == pytest.approx((column, row)) and top < bottom
-        assert np.array_equal(image.get_array(), grid[row, column])
-    assert [label.get_text() for label in panel.get_yticklabels()] == list("0123")
-    assert [label.get_text() for label in panel.get_xticklabels()] == list("012")
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: plots.number_grids({}), ValueError, "expected at least one entry"),
-        (lambda: plots.number_grids({"a": np.zeros((2, 2, 2))}), ValueError, "expected 1 or 2 dimensions"),
-        (lambda: plots.number_grids({"a": np.arange(3), "b": np.arange(4)}), ValueError, r"grids\['b'\] holds 3"),
-        (lambda: plots.tiles({}), ValueError, "expected at least one entry"),
-        (lambda: plots.tiles({"a": np.zeros((2, 2, 3))}), ValueError, "expected 5 dimensions"),
-        (lambda: plots.tiles({"a": np.zeros((2, 2, 2, 2, 4))}), ValueError, r"grids\['a'\] has shape"),
         (lambda: side_by_side.dictionary([]), ValueError, "expected one or more"),
         (lambda: side_by_side.dictionary([("a", "b", "c")]), ValueError, "a pattern and a call in the three tracks"),
     ],
 )
-def test_drawings_refuse(call, error, message):
+def test_a_dictionary_refuses(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -687,29 +632,6 @@ def test_a_dictionary_never_breaks_a_pattern():
     assert pattern.th["colspan"] == "3" and pattern.text == entry[0] and "white-space:pre;" in pattern.pre["style"]
     assert [cell.text for cell in calls.select("td")] == list(entry[1:])
     assert len(page.select("tr")) == 5 and not page.select("style, [class]")
-
-
-PICTURE = np.zeros((4, 3, 3))
-
-
-@pytest.mark.parametrize(
-    ("images", "more", "error", "message"),
-    [
-        ({}, {}, ValueError, "images={}: expected at least one entry"),
-        ([PICTURE], {}, TypeError, "expected a dict, got list"),
-        ({"a": np.zeros((4, 3, 4))}, {}, ValueError, r"images\['a'\] has shape \(4, 3, 4\): expected"),
-        ({"a": PICTURE + 2}, {}, ValueError, r"images\['a'\] is from 2 to 2: expected \[0, 1\]"),
-        ({"a": np.zeros(3)}, {}, ValueError, r"images\['a'\] has shape \(3,\): expected 2 or 3 dimensions"),
-        ({"a": np.array([["x"]])}, {}, TypeError, r"images\['a'\] has dtype"),
-        ({"a": PICTURE * np.nan}, {}, ValueError, r"images\['a'\] holds nan"),
-        ({"a": PICTURE}, {"columns": 0}, ValueError, "columns=0: expected at least 1"),
-        ({"a": PICTURE}, {"columns": 1.5}, TypeError, "columns=1.5: expected a whole number"),
-        ({"a": PICTURE}, {"alt": " "}, ValueError, "alt=' ': expected a sentence"),
-    ],
-)
-def test_pictures_refuse(images, more, error, message):
-    with pytest.raises(error, match=message):
-        plots.pictures(images, **{"alt": "A picture.", **more})
 
 
 # Pitfalls

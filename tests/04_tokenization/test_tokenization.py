@@ -15,7 +15,8 @@ from torch.utils.data import DataLoader
 import shared.keras.tokenization as keras_track
 import shared.numpy.tokenization as numpy_track
 import shared.pytorch.tokenization as pytorch_track
-from shared import diagrams, dna, grammar, side_by_side, text, vocabularies
+from shared import dna, grammar, side_by_side, text, vocabularies
+from shared.drawing.tokenization import tokenization_diagram
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 EVERY_TRACK = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)
@@ -758,7 +759,7 @@ def test_a_missing_file_is_no_value_error(track, tmp_path):
 def test_the_ids_of_the_diagram_are_those_of_the_tokenizer():
     merges = numpy_track.train_bpe(grammar.sample(2000, seed=0), 600).merges[:60]
     tokenizer, texts = numpy_track.BytePairTokenizer(merges), ["the robot walked", "a robot"]
-    source = diagrams.tokenization_pipeline().source
+    source = tokenization_diagram().source
     for each in texts:
         ids = tokenizer.encode(each)
         tokens = [tokenizer.vocabulary[i].decode() for i in ids]

@@ -15,7 +15,7 @@ import shared
 import shared.keras.bert as keras_track
 import shared.numpy.bert as numpy_track
 import shared.pytorch.bert as pytorch_track
-from shared import grammar, masked_words, parity, plots, text
+from shared import grammar, masked_words, parity, text
 from shared.frameworks.pretrained import read_bert, write_bert
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.attention import causal_mask, padding_mask
@@ -550,15 +550,6 @@ def test_what_is_wrong_with_exact_predictions(tokenizer):
         masked_words.short_sentences(5, 3, seed=0)
     with pytest.raises(ValueError, match="num_sentences=0: expected at least 1"):
         masked_words.short_sentences(0, 8, seed=0)
-
-
-def test_the_figure_of_a_hidden_word_says_what_it_shows():
-    told = repr(plots.hidden_word(["the", "[MASK]", "sleeps"], 1, {"owl": 0.75, "king": 0.25}))
-    assert "the [MASK] sleeps" in told and "owl 75 %, king 25 %" in told
-    with pytest.raises(ValueError, match="hidden=3: expected 0 to 2"):
-        plots.hidden_word(["the", "[MASK]", "sleeps"], 3, {"owl": 1.0})
-    with pytest.raises(ValueError, match="expected probabilities"):
-        plots.hidden_word(["the", "[MASK]"], 1, {"owl": 1.5})
 
 
 # Training

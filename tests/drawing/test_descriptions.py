@@ -13,9 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ATTENTION = ROOT / "notebooks" / "06_attention"
 DRAWN = """
 import numpy as np
-from shared import diagrams, plots, side_by_side
+from shared import plots, side_by_side
+from shared.drawing.attention import multi_head_diagram
 from IPython.display import display
-display(diagrams.multi_head_attention())
+display(multi_head_diagram())
 display(plots.attention_map(np.eye(2), "GA", "GA"))
 display(side_by_side.steps("attention", "MultiHeadAttention"))
 """

@@ -1,0 +1,233 @@
+"""What chapter 12 draws: the genetic code, beam search, attention to codons, and the Transformer that translates."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from shared.checks import check_positive
+from shared.drawing import diagrams, plots
+
+_GROUND, _CUT = "#9ec5e8", "#e6e8eb"
+
+
+@plots.styled
+def codon_table(code: Mapping[str, str]) -> plots.Picture:
+    """Draw a genetic code: a block for the first two letters of a codon, in it a line for each third letter, with the amino acid.
+
+    Args:
+        code: codon -> one letter of an amino acid, "*" for stop; all 64.
+
+    Returns:
+        The picture; its description lists the codons of each amino acid.
+
+    Raises:
+        ValueError: if a codon is missing, or there is another key.
+    """
+    letters = "TCAG"
+    codons = ["".join(each) for each in itertools.product(letters, repeat=3)]
+    if set(code) != set(codons):
+        raise ValueError(f"code has {len(code)} entries: expected the 64 codons of T, C, A and G")
+    figure = Figure(figsize=(7, 4.6))
+    axes = figure.subplots()
+    for row, first in enumerate(letters):
+        axes.text(-0.06, 4 * row + 2, first, ha="right", va="center", fontsize=12, weight="bold")
+        for column, second in enumerate(letters):
+            axes.add_patch(Rectangle((column, 4 * row), 0.97, 3.9, facecolor="none", edgecolor="#9aa1a9"))
+            for line, third in enumerate(letters):
+                codon = first + second + third
+                place = 4 * row + line + 0.5
+                shade = _CUT if code[codon] == "*" else _GROUND
+                axes.add_patch(Rectangle((column + 0.56, place - 0.42), 0.34, 0.84, facecolor=shade))
+                axes.text(column + 0.1, place, codon, va="center", family="monospace")
+                meaning = "stop" if code[codon] == "*" else code[codon]
+                axes.text(column + 0.73, place, meaning, ha="center", va="center", weight="bold", fontsize=9)
+    for column, second in enumerate(letters):
+        axes.text(column + 0.48, -0.25, second, ha="center", va="bottom", fontsize=12, weight="bold")
+    axes.text(2, -1.15, "second letter", ha="center", va="bottom", style="italic")
+    axes.text(-0.28, 8, "first letter", ha="center", va="center", rotation=90, style="italic")
+    axes.set(xlim=(-0.36, 4), ylim=(16.05, -1.9))
+    axes.set_axis_off()
+    acids = sorted(set(code.values()), key=lambda acid: (acid == "*", acid))
+    told = [f"{'stop' if each == '*' else each}: {' '.join(c for c in codons if code[c] == each)}" for each in acids]
+    return plots.show(figure, f"The 64 codons, and what each means. {'; '.join(told)}.")
+
+
+@plots.styled
+def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str = "$") -> plots.Picture:
+    """Draw what beam search does as a tree, from left to right: what it keeps, what it cuts and never continues, and what it finds.
+
+    Args:
+        following: a text so far -> next letter -> its probability, from "" on; a text that is not in it has ended.
+        width: how many texts are kept at each step.
+        end: the letter that ends a text.
+
+    Returns:
+        The picture; its description names what is kept and cut at each step, and the best text with its probability.
+
+    Raises:
+        ValueError: if there is no beginning.
+    """
+    check_positive(width=width)
+    if "" not in following:
+        raise ValueError(f"following has {sorted(following)}: expected the empty text among them")
+    kept, levels, children = {"": 1.0}, [], {}
+    while any(each in following for each in kept):
+        grown = {}
+        for text, probability in kept.items():
+            if text in following:
+                children[text] = [text + letter for letter in following[text]]
+                grown |= {text + letter: probability * p for letter, p in following[text].items()}
+            else:
+                grown[text] = probability
+        best = sorted(grown, key=grown.get, reverse=True)[:width]
+        levels.append((grown, best))
+        kept = {text: grown[text] for text in best}
+    found = max(kept, key=kept.get)
+    greedy = [""]
+    while greedy[-1] in following:
+        greedy.append(greedy[-1] + max(following[greedy[-1]], key=following[greedy[-1]].get))
+    # Where each text is: leaves below one another, a parent in the middle of its children.
+    places, leaves = {}, itertools.count()
+
+    def put(text: str) -> float:
+        below = [put(each) for each in children.get(text, ())]
+        places[text] = (len(text), float(np.mean(below)) if below else float(next(leaves)))
+        return places[text][1]
+
+    put("")
+    deep, many = max(x for x, _ in places.values()), next(leaves)
+    figure = Figure(figsize=(min(7.2, 1.2 + 2.0 * deep), 0.9 + 0.42 * many))
+    axes = figure.subplots()
+    probability = {"": 1.0} | {text: p for grown, _ in levels for text, p in grown.items()}
+    lasting = {"", *(text for _, best in levels for text in best)}
+    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
+    for text, below in children.items():
+        for each in below:
+            (x, y), (to_x, to_y) = places[text], places[each]
+            stays = each in lasting
+            start, stop = x + wide / 2, to_x - wide / 2
+            axes.plot(
+                [start, stop],
+                [y, to_y],
+                color=plots.INK if stays else "#9aa1a9",
+                linewidth=1.2,
+                linestyle="-" if stays else ":",
+            )
+            at = 0.62
+            axes.text(
+                start + at * (stop - start),
+                y + at * (to_y - y),
+                f"{following[text][each[-1]]:.2f}",
+                fontsize=9,
+                ha="center",
+                va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            )
+    for text, (x, y) in places.items():
+        stays, wins = text in lasting, text == found
+        box = Rectangle(
+            (x - wide / 2, y - 0.36),
+            wide,
+            0.72,
+            facecolor="#f2c14e" if wins else _GROUND if stays else "white",
+            edgecolor=plots.INK if stays else "#9aa1a9",
+            linewidth=1.2,
+            linestyle="-" if stays else ":",
+        )
+        axes.add_patch(box)
+        label = text.replace(end, " end") or "start"
+        told = label if not text else f"{label}   {f'{probability[text]:.3f}'.rstrip('0')}"
+        axes.text(x, y, told, ha="center", va="center", weight="bold" if wins else "normal", fontsize=9.5)
+        if text and text == greedy[-1]:
+            axes.text(x + wide / 2 + 0.04, y, "greedy", va="center", style="italic", fontsize=9)
+    for x, label in ((0, "nothing written"), *((n, f"step {n}") for n in range(1, deep + 1))):
+        axes.text(x, -0.75, label, ha="center", va="center", style="italic", fontsize=9)
+    keys = [("#f2c14e", "-", plots.INK, "found"), (_GROUND, "-", plots.INK, "kept"), ("white", ":", "#9aa1a9", "cut")]
+    handles = [Rectangle((0, 0), 1, 1, facecolor=f, linestyle=s, edgecolor=e, label=name) for f, s, e, name in keys]
+    axes.legend(handles=handles, loc="lower left", fontsize=9, frameon=False)
+    axes.set(xlim=(-0.4, deep + wide / 2 + 0.4), ylim=(many - 0.4, -1.1))
+    axes.set_axis_off()
+    sentences = []
+    for number, (grown, best) in enumerate(levels, 1):
+        cut = [f"{text} ({grown[text]:.3g})" for text in grown if text not in best]
+        stays = ", ".join(f"{text} ({grown[text]:.3g})" for text in best)
+        sentences.append(f"Step {number}: kept {stays}; cut {', '.join(cut) or 'nothing'}.")
+    ending = f"Found: {found}, probability {kept[found]:.3g}. Greedy decoding finds {greedy[-1]}."
+    return plots.show(figure, f"A tree of texts, searched with a beam of {width}. {' '.join(sentences)} {ending}")
+
+
+@plots.styled
+def codon_attention(weights: np.ndarray, dna: str, written: Sequence[str]) -> plots.Picture:
+    """Draw the cross-attention of a trained translator, a panel for each head, and a frame around the codon of each amino acid.
+
+    Args:
+        weights: (heads, length_t, length_s), from 0 to 1.
+        dna: length_s letters, whole codons.
+        written: length_t tokens, an amino acid for each codon first.
+
+    Returns:
+        The picture; its description leaves the weights out, which differ a little from one processor to another.
+
+    Raises:
+        ValueError: if the weights have another shape.
+    """
+    weights, written = plots.real_numbers("weights", weights, 3), list(map(str, written))
+    if weights.shape[1:] != (len(written), len(dna)) or len(dna) % 3:
+        raise ValueError(f"weights have shape {weights.shape}: expected (heads, {len(written)}, {len(dna)})")
+    figure = Figure(figsize=(7, len(weights) * (0.5 + 0.27 * len(written)) + 0.3))
+    panels = figure.subplots(len(weights), 1, squeeze=False, sharex=True).flat
+    for head, panel in enumerate(panels):
+        image = panel.imshow(weights[head], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        for codon in range(len(dna) // 3):
+            frame = Rectangle(
+                (3 * codon - 0.5, codon - 0.5), 3, 1, facecolor="none", edgecolor="#d55e00", linewidth=1.6
+            )
+            panel.add_patch(frame)
+        panel.set_xticks(range(len(dna)), list(dna))
+        panel.set_yticks(range(len(written)), written)
+        panel.tick_params(length=0, labelsize=10, labelbottom=True)
+        panel.set_title(f"head {head}")
+        panel.spines[:].set_visible(True)
+    figure.supxlabel("letter of the DNA (key)", fontsize=10)
+    figure.supylabel("token to be written (query)", fontsize=10)
+    figure.colorbar(image, ax=figure.axes, label="weight", shrink=0.9)
+    return plots.show(
+        figure,
+        f"Cross-attention of a trained model with {len(weights)} heads: a row for each of the {len(written)} tokens to be written, "
+        f"a column for each of the {len(dna)} letters of DNA. A frame marks the codon of each amino acid.",
+    )
+
+
+def seq2seq_diagram() -> diagrams.Diagram:
+    """Draw a Transformer that translates: the encoder reads the source once, the decoder writes the target token by token.
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", figure 1.
+    """
+    return diagrams.draw(
+        "A sequence-to-sequence Transformer: the source tokens are embedded and pass the encoder once, which gives the memory. The target so far is embedded and passes the decoder, "
+        "which looks at the memory; a projection gives the logits of the next token, and what is chosen is added to the target.",
+        {
+            "source": ("data", "source\n(batch, length_s)"),
+            "source_embedding": ("parameters", "source embedding\nand positions"),
+            "encoder": ("parameters", "Encoder"),
+            "memory": ("data", "memory\n(batch, length_s, d_model)"),
+            "target": ("data", "target so far\n(batch, length_t)"),
+            "target_embedding": ("parameters", "target embedding\nand positions"),
+            "decoder": ("parameters", "Decoder"),
+            "projection": ("parameters", "projection"),
+            "logits": ("output", "logits of the next token\n(batch, length_t, target_vocab_size)"),
+        },
+        [
+            "source -> source_embedding -> encoder -> memory",
+            "target -> target_embedding -> decoder -> projection -> logits",
+            "memory -> decoder: keys and values",
+            "logits -> target: choose and add",
+        ],
+        {
+            "encode, once": ["source", "source_embedding", "encoder", "memory"],
+            "decode and project, for every token": ["target", "target_embedding", "decoder", "projection", "logits"],
+        },
+    )

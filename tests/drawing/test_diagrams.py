@@ -1,0 +1,150 @@
+"""The diagrams of the whole course, what all share, and that what one chapter draws is in that chapter's module."""
+
+import importlib
+import inspect
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+import shared
+from shared import diagrams, plots
+
+pytestmark = pytest.mark.form
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = {
+    path.name[3:]: path
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*"))
+    if (ROOT / f"shared/drawing/{path.name[3:]}.py").is_file()
+}
+
+
+def drawn_by(module) -> dict:
+    """The public functions of a module that return a picture or a diagram."""
+    return {
+        name: function
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and not name.startswith("_")
+        and inspect.signature(function).return_annotation in (diagrams.Diagram, plots.Picture)
+    }
+
+
+def of_chapter(chapter: str) -> dict:
+    return drawn_by(importlib.import_module(f"shared.drawing.{chapter}"))
+
+
+@pytest.mark.parametrize("draw", [diagrams.course_map, diagrams.legend, diagrams.three_ways])
+def test_a_diagram_of_the_course_can_be_read(draw, check_diagram):
+    check_diagram(draw)
+
+
+def test_every_module_beside_those_for_all_is_a_chapters():
+    modules = {path.stem for path in (ROOT / "shared/drawing").glob("*.py")}
+    assert modules - {"__init__", *shared.ROOMS["drawing"]} == set(CHAPTERS)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_what_a_chapter_draws_is_in_its_notebooks_and_in_no_others(chapter):
+    own, others = [], []
+    for path in (ROOT / "notebooks").rglob("*.ipynb"):
+        (own if path.parent == CHAPTERS[chapter] else others).append(path.read_text(encoding="utf-8"))
+    drawn = of_chapter(chapter)
+    assert [name for name in drawn if not re.search(rf"\b{name}\(", "".join(own))] == []
+    assert not re.search(rf"shared\.drawing\.{chapter}\b", "".join(others))
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_what_a_chapter_draws_is_tested(chapter):
+    tests = (Path(__file__).parent / f"test_{chapter}.py").read_text(encoding="utf-8")
+    assert [name for name in of_chapter(chapter) if not re.search(rf"\b{name}\b", tests)] == []
+
+
+def test_no_two_diagrams_have_the_same_description():
+    told = []
+    for function in itertools.chain(drawn_by(diagrams).values(), *(of_chapter(each).values() for each in CHAPTERS)):
+        parameters = list(inspect.signature(function).parameters)
+        if not parameters:
+            told.append(function().alt)
+        if parameters == ["norm_first"]:
+            told += [function(True).alt, function(False).alt]
+    assert len(set(told)) == len(told) > 20
+
+
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    return sum(
+        w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+        for w, c in zip((0.2126, 0.7152, 0.0722), channels)
+    )
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_stands_out_and_kinds_differ():
+    assert all(contrast(diagrams.INK, fill) >= 7 for fill, _ in diagrams.PALETTE.values())  # WCAG level AAA
+    assert contrast(diagrams.INK, diagrams.PAGE) >= 7 and contrast(diagrams.INK, diagrams.GROUP) >= 7
+    assert all(contrast(border, diagrams.PAGE) >= 3 for _, border in diagrams.PALETTE.values())  # and AA for graphics
+    assert len(set(diagrams.PALETTE.values())) == len(diagrams.PALETTE)
+    assert {name.lower(): color for name, color in plots.COLORS.items()} == {
+        name: diagrams.PALETTE[name][1] for name in ("numpy", "pytorch", "keras")
+    }
+
+
+def test_three_ways_lead_to_one_proof(edges_of):
+    ways = [itertools.pairwise(("component", track, "compare")) for track in ("numpy", "pytorch", "keras")]
+    assert edges_of(diagrams.three_ways()) == sorted([*itertools.chain(*ways), ("compare", "proof")])
+
+
+def test_readme_picture_is_up_to_date():
+    assert (ROOT / "images" / "three_ways.svg").read_bytes() == diagrams.three_ways().svg.encode(), (
+        "write images/three_ways.svg again from diagrams.three_ways().svg"
+    )
+
+
+def test_a_computed_graph_is_drawn_as_it_was_given(graph_of):
+    given = {"x:0": ("data", "x\n(3,)"), "->": ("operation", "multiply"), "sum": ("output", "sum\n()")}
+    drawing = diagrams.graph(given, [("x:0", "->"), ("x:0", "->"), ("->", "sum")])
+    nodes, edges = graph_of(drawing)
+    assert [(node["class"], node["label"]) for node in nodes.values()] == list(given.values())
+    first, second, third = nodes
+    assert sorted(edges) == [(first, second), (first, second), (second, third)]
+    assert drawing.alt.endswith(" built, from the inputs x (3,) through the operations multiply, sum ().")
+    assert diagrams.graph({"x": ("data", "x")}, []).alt.endswith("from the inputs x through the operations none.")
+
+
+@pytest.mark.parametrize("nodes, edges, message", [
+    ({}, [], "the graph has 0 nodes: expected 1 to 60"),
+    ({str(i): ("data", "x") for i in range(61)}, [], "the graph has 61 nodes: expected 1 to 60"),
+    ({"x": ("tensor", "x")}, [], "node 'x' is of kind 'tensor': expected one of 'data'"),
+    ({"x": ("data", "x")}, [("x", "y")], "an edge ends at 'y': expected one of 'x'"),
+])  # fmt: skip
+def test_a_bad_graph_is_refused(nodes, edges, message):
+    with pytest.raises(ValueError, match=message):
+        diagrams.graph(nodes, edges)
+
+
+def test_any_graph_of_a_reader_gets_a_page():
+    drawing = diagrams.Diagram('digraph { bgcolor=transparent a -> "b < c" }', 'A leads to "b < c" & ends.')
+    assert f'fill="{diagrams.PAGE}"' in drawing.svg and "b &lt; c" in drawing.svg
+    assert '<img alt="A leads to &quot;b &lt; c&quot; &amp; ends." src=' in drawing._repr_mimebundle_()["text/html"]
+    assert repr(drawing) == """Diagram('A leads to "b < c" & ends.')"""
+
+
+@pytest.mark.parametrize("source, alt, error, message", [
+    ("digraph { a [label=<<b>bold</b>>] }", "A.", ValueError, "HTML-like label, '<<b>bold"),
+    ('digraph { "x \\" y" -> b; b [xlabel= <i>] }', "A.", ValueError, "HTML-like label, '<i>"),
+    ("digraph { a -> }", "A.", ValueError, "expected a graph in the DOT language"),
+    ("", "A.", ValueError, "expected a graph in the DOT language"),
+    (b"digraph {}", "A.", TypeError, "source=b'digraph {}': expected text, got bytes"),
+    ("digraph { a }", None, TypeError, "alt=None: expected text, got NoneType"),
+    ("digraph { a }", " ", ValueError, "alt=' ': expected a sentence"),
+])  # fmt: skip
+def test_bad_drawing_is_refused(source, alt, error, message):
+    with pytest.raises(error, match=message):
+        diagrams.Diagram(source, alt)

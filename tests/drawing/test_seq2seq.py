@@ -1,0 +1,73 @@
+"""What chapter 12 draws."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from shared import genetic_code
+from shared.drawing import seq2seq
+
+pytestmark = pytest.mark.form
+
+TREE = {"": {"a": 0.6, "b": 0.4}, "a": {"a": 0.25, "$": 0.75}}
+
+
+def test_a_codon_table_is_described_and_not_clipped(check_picture):
+    lists = []
+    for acid in (*genetic_code.AMINO_ACIDS, "*"):
+        codons = [codon for codon, meaning in genetic_code.CODE.items() if meaning == acid]
+        lists.append(f"{'stop' if acid == '*' else acid}: {' '.join(codons)}")
+    check_picture(
+        lambda: seq2seq.codon_table(genetic_code.CODE), f"The 64 codons, and what each means. {'; '.join(lists)}."
+    )
+
+
+def test_a_beam_tree_is_described_and_not_clipped(check_picture):
+    check_picture(
+        lambda: seq2seq.beam_tree(TREE, width=1),
+        "A tree of texts, searched with a beam of 1. Step 1: kept a (0.6); cut b (0.4). "
+        "Step 2: kept a$ (0.45); cut aa (0.15). Found: a$, probability 0.45. Greedy decoding finds a$.",
+    )
+
+
+def test_a_beam_tree_keeps_the_best_of_all_beams_and_lets_a_text_end():
+    two, three = seq2seq.beam_tree(TREE, 2).alt, seq2seq.beam_tree(TREE, 3).alt
+    assert "Step 1: kept a (0.6), b (0.4); cut nothing. Step 2: kept a$ (0.45), b (0.4); cut aa (0.15)" in two
+    assert "cut nothing. Found: a$" in three
+
+
+def test_a_beam_tree_draws_what_is_cut_with_dots(figures):
+    axes = seq2seq.beam_tree(TREE, 1).axes[0]
+    styles = {}
+    for box in axes.patches:
+        [label] = (each.get_text() for each in axes.texts if np.allclose(each.get_position(), box.get_center()))
+        styles[label] = box.get_linestyle()
+    assert styles == {"start": "-", "a   0.6": "-", "b   0.4": ":", "aa   0.15": ":", "a end   0.45": "-"}
+
+
+def test_a_beam_tree_needs_a_beginning_and_a_beam():
+    with pytest.raises(ValueError, match="expected the empty text among them"):
+        seq2seq.beam_tree({"a": {"b": 1.0}}, 2)
+    with pytest.raises(ValueError, match="width=0: expected at least 1"):
+        seq2seq.beam_tree(TREE, 0)
+
+
+def test_codon_attention_is_described_and_not_clipped(check_picture):
+    check_picture(
+        lambda: seq2seq.codon_attention(np.full((2, 3, 6), 1 / 6), "ATGGCC", ["M", "A", "<end>"]),
+        "Cross-attention of a trained model with 2 heads: a row for each of the 3 tokens to be written, "
+        "a column for each of the 6 letters of DNA. A frame marks the codon of each amino acid.",
+    )
+
+
+def test_codon_attention_needs_a_weight_for_each_letter_of_whole_codons():
+    with pytest.raises(ValueError, match=r"shape \(2, 3, 5\): expected \(heads, 3, 5\)"):
+        seq2seq.codon_attention(np.ones((2, 3, 5)), "ATGGC", "MA*")
+
+
+def test_the_diagram_writes_one_token_after_another(check_diagram, edges_of):
+    check_diagram(seq2seq.seq2seq_diagram)
+    source = pairwise(("source", "source_embedding", "encoder", "memory", "decoder"))
+    target = pairwise(("target", "target_embedding", "decoder", "projection", "logits", "target"))
+    assert edges_of(seq2seq.seq2seq_diagram()) == sorted([*source, *target])
