@@ -75,9 +75,6 @@ def decoder_only_diagram(norm_first: bool) -> diagrams.Diagram:
     Args:
         norm_first: True normalizes each sub-layer's input, False each sum.
 
-    Raises:
-        TypeError: if norm_first is not True or False.
-
     Source: Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3; Radford et al. 2019, section 2.3.
     """
     order = diagrams.norm_order(norm_first)
@@ -108,9 +105,6 @@ def decoder_block_diagram(norm_first: bool) -> diagrams.Diagram:
 
     Args:
         norm_first: True normalizes each sub-layer's input, False each sum, as the 2017 paper does.
-
-    Raises:
-        TypeError: if norm_first is not True or False.
 
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.1 and figure 1.
     """

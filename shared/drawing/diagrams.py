@@ -149,8 +149,6 @@ def draw(
 
 def norm_order(norm_first: bool) -> str:
     """The name of the order of norm and sub-layer, as a description tells it."""
-    if not isinstance(norm_first, bool):
-        raise TypeError(f"norm_first={norm_first!r}: expected True or False, got {type(norm_first).__name__}")
     return "pre-norm" if norm_first else "post-norm"
 
 

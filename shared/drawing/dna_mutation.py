@@ -19,15 +19,7 @@ def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str =
 
     Returns:
         The picture; its description names the lowest point and every guess.
-
-    Raises:
-        TypeError: if guesses is not a dict of real numbers.
-        ValueError: if guesses is empty, or a chance is not above 0 and below 1.
     """
-    plots.check_not_empty("guesses", guesses)
-    for name, value in {"chance": chance, **guesses}.items():
-        if not 0 < float(plots.real_numbers(name, value, 0)) < 1:
-            raise ValueError(f"{name}={value}: expected a chance above 0 and below 1")
 
     def cost(guess):
         return -chance * np.log(guess) - (1 - chance) * np.log(1 - guess)

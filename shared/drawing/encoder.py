@@ -18,21 +18,13 @@ def residual_stream(
     """Draw one vector on its way through a block: the stream above, and below it what each sub-layer reads and adds.
 
     Args:
-        stream: name: the vector before the first sub-layer, and after each.
+        stream: name: the vector before the first sub-layer, and after each; one more than branches.
         branches: of each sub-layer, name: vector, from what it reads to what it adds.
         features: a name for each number of a vector.
 
     Returns:
         The picture; its description has every number.
-
-    Raises:
-        ValueError: if there is not one vector more in the stream than branches, or one has not a number for each feature.
     """
-    if len(stream) != len(branches) + 1:
-        raise ValueError(f"stream has {len(stream)} vectors: expected {len(branches) + 1}, one more than branches")
-    for name, vector in itertools.chain(stream.items(), *(branch.items() for branch in branches)):
-        if plots.real_numbers(name, vector, 1).shape != (len(features),):
-            raise ValueError(f"{name} has {len(vector)} numbers: expected {len(features)}, one for each feature")
     places, at = [0.0], 0.0
     for branch in branches:
         at += 1.55 * (len(branch) + 1)
@@ -91,9 +83,6 @@ def encoder_block_diagram(norm_first: bool) -> diagrams.Diagram:
     Args:
         norm_first: True normalizes each sub-layer's input, False each sum, as the 2017 paper does.
 
-    Raises:
-        TypeError: if norm_first is not True or False.
-
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.1 and figure 1.
     """
     order = diagrams.norm_order(norm_first)
@@ -120,9 +109,6 @@ def encoder_diagram(norm_first: bool) -> diagrams.Diagram:
 
     Args:
         norm_first: the order of the blocks; a pre-norm stack ends with a norm of its own.
-
-    Raises:
-        TypeError: if norm_first is not True or False.
 
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.1.
     """

@@ -25,9 +25,6 @@ def residual_diagram(norm_first: bool) -> diagrams.Diagram:
     Args:
         norm_first: True normalizes the sub-layer's input, False the sum, as the 2017 paper does.
 
-    Raises:
-        TypeError: if norm_first is not True or False.
-
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 5.4 (post-norm); Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture" (pre-norm).
     """
     order = diagrams.norm_order(norm_first)

@@ -4,13 +4,17 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from shared.checks import check_positive
 from shared.drawing import diagrams, plots
 
-_GROUND, _CUT = "#9ec5e8", "#e6e8eb"
+_GROUND = "#9ec5e8"  # of an amino acid, and of a text that is kept
+_STOP = "#e6e8eb"
+_FOUND = "#f2c14e"
+_FAINT = "#9aa1a9"  # the border of a text that is cut, and of a block of codons
 
 
 @plots.styled
@@ -22,24 +26,19 @@ def codon_table(code: Mapping[str, str]) -> plots.Picture:
 
     Returns:
         The picture; its description lists the codons of each amino acid.
-
-    Raises:
-        ValueError: if a codon is missing, or there is another key.
     """
     letters = "TCAG"
     codons = ["".join(each) for each in itertools.product(letters, repeat=3)]
-    if set(code) != set(codons):
-        raise ValueError(f"code has {len(code)} entries: expected the 64 codons of T, C, A and G")
     figure = Figure(figsize=(7, 4.6))
     axes = figure.subplots()
     for row, first in enumerate(letters):
         axes.text(-0.06, 4 * row + 2, first, ha="right", va="center", fontsize=12, weight="bold")
         for column, second in enumerate(letters):
-            axes.add_patch(Rectangle((column, 4 * row), 0.97, 3.9, facecolor="none", edgecolor="#9aa1a9"))
+            axes.add_patch(Rectangle((column, 4 * row), 0.97, 3.9, facecolor="none", edgecolor=_FAINT))
             for line, third in enumerate(letters):
                 codon = first + second + third
                 place = 4 * row + line + 0.5
-                shade = _CUT if code[codon] == "*" else _GROUND
+                shade = _STOP if code[codon] == "*" else _GROUND
                 axes.add_patch(Rectangle((column + 0.56, place - 0.42), 0.34, 0.84, facecolor=shade))
                 axes.text(column + 0.1, place, codon, va="center", family="monospace")
                 meaning = "stop" if code[codon] == "*" else code[codon]
@@ -68,95 +67,119 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
         The picture; its description names what is kept and cut at each step, and the best text with its probability.
 
     Raises:
-        ValueError: if there is no beginning.
+        ValueError: if there is no beginning, or width is below 1.
     """
     check_positive(width=width)
     if "" not in following:
         raise ValueError(f"following has {sorted(following)}: expected the empty text among them")
-    kept, levels, children = {"": 1.0}, [], {}
-    while any(each in following for each in kept):
+    levels = _beam_search(following, width)
+    kept = [[""], *(best for _, best in levels)]
+    lasting = set(itertools.chain(*kept))
+    last, best = levels[-1]
+    found = max(best, key=last.get)
+    greedy = _greedy(following)
+    children = {
+        text: [text + letter for letter in following[text]] for texts in kept for text in texts if text in following
+    }
+    places = _places(children)
+    deep = max(x for x, _ in places.values())
+    leaves = len(places) - len(children)
+    figure = Figure(figsize=(min(7.2, 1.2 + 2.0 * deep), 0.9 + 0.42 * leaves))
+    axes = figure.subplots()
+    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
+    for text, below in children.items():
+        for each in below:
+            chance = following[text][each[-1]]
+            _draw_line(axes, places[text], places[each], wide, chance, stays=each in lasting)
+    probability = {"": 1.0}
+    for grown, _ in levels:
+        probability |= grown
+    for text, place in places.items():
+        label = text.replace(end, " end") or "start"
+        if text:
+            label = f"{label}   {f'{probability[text]:.3f}'.rstrip('0')}"
+        _draw_box(axes, place, wide, label, stays=text in lasting, wins=text == found)
+        if text and text == greedy:
+            axes.text(place[0] + wide / 2 + 0.04, place[1], "greedy", va="center", style="italic", fontsize=9)
+    for x, label in enumerate(["nothing written", *(f"step {number}" for number in range(1, deep + 1))]):
+        axes.text(x, -0.75, label, ha="center", va="center", style="italic", fontsize=9)
+    handles = [
+        Rectangle((0, 0), 1, 1, facecolor=_FOUND, linestyle="-", edgecolor=plots.INK, label="found"),
+        Rectangle((0, 0), 1, 1, facecolor=_GROUND, linestyle="-", edgecolor=plots.INK, label="kept"),
+        Rectangle((0, 0), 1, 1, facecolor="white", linestyle=":", edgecolor=_FAINT, label="cut"),
+    ]
+    axes.legend(handles=handles, loc="lower left", fontsize=9, frameon=False)
+    axes.set(xlim=(-0.4, deep + wide / 2 + 0.4), ylim=(leaves - 0.4, -1.1))
+    axes.set_axis_off()
+    steps = " ".join(f"Step {number}: {_told(*level)}." for number, level in enumerate(levels, 1))
+    ending = f"Found: {found}, probability {probability[found]:.3g}. Greedy decoding finds {greedy}."
+    return plots.show(figure, f"A tree of texts, searched with a beam of {width}. {steps} {ending}")
+
+
+def _beam_search(following: Mapping[str, Mapping[str, float]], width: int) -> list[tuple[dict[str, float], list[str]]]:
+    """For each step, the texts that it looks at with their probabilities, and those that it keeps, the best first."""
+    levels, kept = [], {"": 1.0}
+    while any(text in following for text in kept):
         grown = {}
         for text, probability in kept.items():
             if text in following:
-                children[text] = [text + letter for letter in following[text]]
                 grown |= {text + letter: probability * p for letter, p in following[text].items()}
             else:
                 grown[text] = probability
         best = sorted(grown, key=grown.get, reverse=True)[:width]
         levels.append((grown, best))
         kept = {text: grown[text] for text in best}
-    found = max(kept, key=kept.get)
-    greedy = [""]
-    while greedy[-1] in following:
-        greedy.append(greedy[-1] + max(following[greedy[-1]], key=following[greedy[-1]].get))
-    # Where each text is: leaves below one another, a parent in the middle of its children.
+    return levels
+
+
+def _greedy(following: Mapping[str, Mapping[str, float]]) -> str:
+    text = ""
+    while text in following:
+        text += max(following[text], key=following[text].get)
+    return text
+
+
+def _places(children: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, float]]:
+    """Where each text is: leaves below one another, a parent in the middle of its children."""
     places, leaves = {}, itertools.count()
 
     def put(text: str) -> float:
         below = [put(each) for each in children.get(text, ())]
-        places[text] = (len(text), float(np.mean(below)) if below else float(next(leaves)))
-        return places[text][1]
+        height = float(np.mean(below)) if below else float(next(leaves))
+        places[text] = (len(text), height)
+        return height
 
     put("")
-    deep, many = max(x for x, _ in places.values()), next(leaves)
-    figure = Figure(figsize=(min(7.2, 1.2 + 2.0 * deep), 0.9 + 0.42 * many))
-    axes = figure.subplots()
-    probability = {"": 1.0} | {text: p for grown, _ in levels for text, p in grown.items()}
-    lasting = {"", *(text for _, best in levels for text in best)}
-    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
-    for text, below in children.items():
-        for each in below:
-            (x, y), (to_x, to_y) = places[text], places[each]
-            stays = each in lasting
-            start, stop = x + wide / 2, to_x - wide / 2
-            axes.plot(
-                [start, stop],
-                [y, to_y],
-                color=plots.INK if stays else "#9aa1a9",
-                linewidth=1.2,
-                linestyle="-" if stays else ":",
-            )
-            at = 0.62
-            axes.text(
-                start + at * (stop - start),
-                y + at * (to_y - y),
-                f"{following[text][each[-1]]:.2f}",
-                fontsize=9,
-                ha="center",
-                va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-            )
-    for text, (x, y) in places.items():
-        stays, wins = text in lasting, text == found
-        box = Rectangle(
-            (x - wide / 2, y - 0.36),
-            wide,
-            0.72,
-            facecolor="#f2c14e" if wins else _GROUND if stays else "white",
-            edgecolor=plots.INK if stays else "#9aa1a9",
-            linewidth=1.2,
-            linestyle="-" if stays else ":",
-        )
-        axes.add_patch(box)
-        label = text.replace(end, " end") or "start"
-        told = label if not text else f"{label}   {f'{probability[text]:.3f}'.rstrip('0')}"
-        axes.text(x, y, told, ha="center", va="center", weight="bold" if wins else "normal", fontsize=9.5)
-        if text and text == greedy[-1]:
-            axes.text(x + wide / 2 + 0.04, y, "greedy", va="center", style="italic", fontsize=9)
-    for x, label in ((0, "nothing written"), *((n, f"step {n}") for n in range(1, deep + 1))):
-        axes.text(x, -0.75, label, ha="center", va="center", style="italic", fontsize=9)
-    keys = [("#f2c14e", "-", plots.INK, "found"), (_GROUND, "-", plots.INK, "kept"), ("white", ":", "#9aa1a9", "cut")]
-    handles = [Rectangle((0, 0), 1, 1, facecolor=f, linestyle=s, edgecolor=e, label=name) for f, s, e, name in keys]
-    axes.legend(handles=handles, loc="lower left", fontsize=9, frameon=False)
-    axes.set(xlim=(-0.4, deep + wide / 2 + 0.4), ylim=(many - 0.4, -1.1))
-    axes.set_axis_off()
-    sentences = []
-    for number, (grown, best) in enumerate(levels, 1):
-        cut = [f"{text} ({grown[text]:.3g})" for text in grown if text not in best]
-        stays = ", ".join(f"{text} ({grown[text]:.3g})" for text in best)
-        sentences.append(f"Step {number}: kept {stays}; cut {', '.join(cut) or 'nothing'}.")
-    ending = f"Found: {found}, probability {kept[found]:.3g}. Greedy decoding finds {greedy[-1]}."
-    return plots.show(figure, f"A tree of texts, searched with a beam of {width}. {' '.join(sentences)} {ending}")
+    return places
+
+
+def _draw_line(
+    axes: Axes, start: tuple[float, float], end: tuple[float, float], wide: float, chance: float, stays: bool
+) -> None:
+    """A line from one box to the next, with the probability of the letter that is added."""
+    (x, y), (to_x, to_y) = start, end
+    left, right = x + wide / 2, to_x - wide / 2
+    color, dashes = (plots.INK, "-") if stays else (_FAINT, ":")
+    axes.plot([left, right], [y, to_y], color=color, linewidth=1.2, linestyle=dashes)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    place = left + 0.62 * (right - left), y + 0.62 * (to_y - y)
+    axes.text(*place, f"{chance:.2f}", fontsize=9, ha="center", va="center", bbox=ground)
+
+
+def _draw_box(axes: Axes, place: tuple[float, float], wide: float, label: str, stays: bool, wins: bool) -> None:
+    x, y = place
+    fill = _FOUND if wins else _GROUND if stays else "white"
+    color, dashes = (plots.INK, "-") if stays else (_FAINT, ":")
+    corner = (x - wide / 2, y - 0.36)
+    axes.add_patch(Rectangle(corner, wide, 0.72, facecolor=fill, edgecolor=color, linewidth=1.2, linestyle=dashes))
+    axes.text(x, y, label, ha="center", va="center", weight="bold" if wins else "normal", fontsize=9.5)
+
+
+def _told(grown: Mapping[str, float], best: Sequence[str]) -> str:
+    """What a step keeps and cuts, with the probabilities."""
+    kept = ", ".join(f"{text} ({grown[text]:.3g})" for text in best)
+    cut = ", ".join(f"{text} ({grown[text]:.3g})" for text in grown if text not in best)
+    return f"kept {kept}; cut {cut or 'nothing'}"
 
 
 @plots.styled

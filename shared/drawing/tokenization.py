@@ -17,10 +17,6 @@ def merged_words(stages: Mapping[str, Sequence[Sequence[str]]], counts: Sequence
         stages: what was done: the tokens of each word after it.
         counts: how often each word occurs.
     """
-    plots.check_not_empty("stages", stages)
-    for stage, words in stages.items():
-        if len(words) != len(counts):
-            raise ValueError(f"stages[{stage!r}] has {len(words)} words: expected {len(counts)}, one for each count")
     letter, gap = 0.16, 0.1  # inches
     letters = [max(sum(map(len, words[i])) for words in stages.values()) for i in range(len(counts))]
     starts = np.cumsum([1.9, *(letter * n + 3 * gap + 0.55 for n in letters)])

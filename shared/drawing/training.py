@@ -16,22 +16,19 @@ def surprise(probabilities: Mapping[str, float]) -> plots.Picture:
     Args:
         probabilities: an answer: the probability, above 0, that a model gave to it.
     """
-    plots.check_not_empty("probabilities", probabilities)
-    given = {name: float(plots.real_numbers(name, p, 0)) for name, p in probabilities.items()}
-    for name, p in given.items():
-        if not 0 < p <= 1:
-            raise ValueError(f"{name} is {p}: expected a probability above 0")
     figure = Figure(figsize=(5.6, 3.4))
     axes = figure.subplots()
     p = np.linspace(0.02, 1, 200)
     axes.plot(p, -np.log(p), color="#afb8c1", linewidth=2)
-    for (name, each), color in zip(given.items(), itertools.cycle((*plots.COLORS.values(), *plots.OTHER_COLORS))):
+    for (name, each), color in zip(
+        probabilities.items(), itertools.cycle((*plots.COLORS.values(), *plots.OTHER_COLORS))
+    ):
         axes.plot([each, each, 0], [0, -np.log(each), -np.log(each)], color=color, linestyle=":", linewidth=1.3)
         axes.plot(each, -np.log(each), "o", color=color)
         told = f"{name}: p = {each:.2f}, loss {-np.log(each):.2f}"
         axes.annotate(told, (each, -np.log(each)), (8, 6), textcoords="offset points")
     axes.set(xlim=(0, 1.02), ylim=(0, 4), xlabel="p, the probability of the right answer", ylabel="loss, −log p (nats)")
-    points = "; ".join(f"{name} at p = {each:.2f}, loss {-np.log(each):.2f}" for name, each in given.items())
+    points = "; ".join(f"{name} at p = {each:.2f}, loss {-np.log(each):.2f}" for name, each in probabilities.items())
     return plots.show(figure, f"The loss −log p falls from infinity at p = 0 to 0 at p = 1. Points: {points}.")
 
 
