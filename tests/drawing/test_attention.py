@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import attention
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("06")]
 
 
 def draw_vectors():

@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import autograd
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("01")]
 
 
 def test_the_diagram_can_be_read(check_diagram):

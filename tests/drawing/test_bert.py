@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import bert
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("13")]
 
 
 def test_a_hidden_word_is_described_and_not_clipped(check_picture):

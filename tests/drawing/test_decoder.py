@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import decoder
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("11")]
 
 both_orders = pytest.mark.parametrize("norm_first", [True, False])
 

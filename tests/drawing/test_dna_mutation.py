@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import dna_mutation
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("10")]
 
 
 def draw_costs():

@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import einops
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("03")]
 
 
 @pytest.mark.parametrize("draw", [einops.axis_names_diagram, einops.lenet_diagram])

@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import embeddings
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("05")]
 
 DIALS = np.array([[0.0, 1, 0, 1], [1, 0, 0.1, 0.995]])
 

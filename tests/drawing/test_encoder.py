@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import encoder
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("08")]
 
 both_orders = pytest.mark.parametrize("norm_first", [True, False])
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import feed_forward
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("07")]
 
 
 def test_the_network_widens_and_narrows(check_diagram, edges_of):

@@ -7,7 +7,7 @@ import pytest
 
 from shared.drawing import gpt
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("14")]
 
 WORDS, BEFORE = ["owl", "girl", "boy"], [0.5, 0.3, 0.2]
 STORY, KEYS = ["a", "b", "c", "d"], np.arange(8.0).reshape(4, 2)

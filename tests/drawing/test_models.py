@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import models
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("02")]
 
 
 def draw_predictions():

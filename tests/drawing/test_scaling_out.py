@@ -5,7 +5,7 @@ import pytest
 
 from shared.drawing import scaling_out
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("16")]
 
 
 def test_a_ring_is_described_and_not_clipped(check_picture):

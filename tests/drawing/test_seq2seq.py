@@ -8,7 +8,7 @@ import pytest
 from shared import genetic_code
 from shared.drawing import seq2seq
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("12")]
 
 TREE = {"": {"a": 0.6, "b": 0.4}, "a": {"a": 0.25, "$": 0.75}}
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import tokenization
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("04")]
 
 
 def test_merged_words_are_described_and_not_clipped(check_picture):

@@ -6,7 +6,7 @@ import pytest
 
 from shared.drawing import training
 
-pytestmark = pytest.mark.form
+pytestmark = [pytest.mark.form, pytest.mark.chapter("09")]
 
 
 def test_surprise_is_described_and_not_clipped(check_picture):
