@@ -253,13 +253,20 @@ def chapter_folder(chapter: str) -> Path:
 def chapter_tests(chapter: str) -> list[str]:
     """The notebooks and tests of a chapter, the tests of form, and those elsewhere that are marked as this chapter's."""
     folder = chapter_folder(chapter).name
-    marked = [
+    number = folder.split("_")[0]
+    elsewhere = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "tests").glob("[a-z]*/test_*.py"))
-        if path.parent.name != "form" and "mark.chapter(" in path.read_text(encoding="utf-8")
+        if path.parent.name != "form" and has_mark(path, number)
     ]
-    paths = [f"notebooks/{folder}", f"tests/{folder}", "tests/form", *marked]
-    return [*(path for path in paths if (ROOT / path).exists()), "--chapter", folder.split("_")[0]]
+    paths = [f"notebooks/{folder}", f"tests/{folder}", "tests/form", *elsewhere]
+    return [*(path for path in paths if (ROOT / path).exists()), "--chapter", number]
+
+
+def has_mark(path: Path, number: str) -> bool:
+    """Whether a file may hold tests that are marked as those of a chapter: with its number, or one that is computed."""
+    marks = re.findall(r"mark\.chapter\(([^)]*)\)", path.read_text(encoding="utf-8"))
+    return any(f'"{number}"' in mark or '"' not in mark for mark in marks)
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
