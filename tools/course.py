@@ -266,7 +266,7 @@ def chapter_tests(chapter: str) -> list[str]:
 def has_mark(path: Path, number: str) -> bool:
     """Whether a file may hold tests that are marked as those of a chapter: with its number, or one that is computed."""
     marks = re.findall(r"mark\.chapter\(([^)]*)\)", path.read_text(encoding="utf-8"))
-    return any(f'"{number}"' in mark or '"' not in mark for mark in marks)
+    return any(f'"{number}"' in mark or not re.search(r'"\d\d"', mark) for mark in marks)
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:

@@ -134,7 +134,8 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
     selected = course.chapter_tests("06")
     assert selected == course.chapter_tests("6") == course.chapter_tests("06_attention")
     assert selected[:3] == ["notebooks/06_attention", "tests/06_attention", "tests/form"]
-    assert {"tests/frameworks/test_parity.py", "tests/shared/test_exercises.py"} <= set(selected)
+    marked = {"tests/frameworks/test_parity.py", "tests/frameworks/test_devices.py", "tests/shared/test_exercises.py"}
+    assert marked <= set(selected) and "tests/drawing/test_gpt.py" not in selected
     assert "tests/data/test_dna.py" not in selected and selected[-2:] == ["--chapter", "06"]
     with pytest.raises(SystemExit, match=r"chapter=99: expected one of 01, 02"):
         course.chapter_tests("99")
