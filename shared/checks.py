@@ -11,17 +11,19 @@ import numpy as np
 
 
 def check_positive(**sizes: int) -> None:
-    """Raise unless every size is a whole number of at least 1.
+    """Raise unless every size is a whole number from 1 to the largest that an array's axis can have.
 
     Raises:
         TypeError: if a size is not a whole number.
-        ValueError: if a size is below 1.
+        ValueError: if a size is below 1, or above 2**63 - 1.
     """
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, numbers.Integral):
             raise TypeError(f"{name}={size!r}: expected a whole number, got {type(size).__name__}")
         if size < 1:
             raise ValueError(f"{name}={size}: expected at least 1")
+        if size >= 2**63:
+            raise ValueError(f"{name}={size}: expected at most 2**63 - 1")
 
 
 def check_rate(**rates: float) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
-from shared.checks import check_positive
+from shared.checks import check_positive, check_seed
 
 HELD_OUT = 360  # a fifth of the 1797
 
@@ -41,9 +41,10 @@ def batches(count: int, batch_size: int, epochs: int, seed: int = 0) -> list[np.
         a list of (batch_size,) arrays of example numbers, a step each.
 
     Raises:
-        TypeError, ValueError: if a number is not a positive whole number, or batch_size is over count.
+        TypeError, ValueError: if a number is not a positive whole number, batch_size is over count, or seed is no seed.
     """
     check_positive(count=count, batch_size=batch_size, epochs=epochs)
+    check_seed(seed)
     if batch_size > count:
         raise ValueError(f"batch_size={batch_size} is over the count of examples, {count}")
     rng, steps = np.random.default_rng(seed), count // batch_size

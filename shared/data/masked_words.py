@@ -12,6 +12,7 @@ import numpy as np
 import tokenizers
 
 from shared.checks import check_positive, check_rate
+from shared.contracts import Float, checked
 from shared.data import grammar
 from shared.data.text import BERT_SPECIALS
 
@@ -120,18 +121,18 @@ class Score(NamedTuple):
     accuracy: float
 
 
-def score(exact: np.ndarray, predicted: np.ndarray) -> Score:
+@checked
+def score(exact: Float[np.ndarray, "rows vocab_size"], predicted: Float[np.ndarray, "rows vocab_size"]) -> Score:
     """Score predictions against the exact distributions, so that no sampled word makes the score noisy, and none is below the optimum.
 
     Args:
-        exact: (n, vocab_size) from `exact_predictions`.
-        predicted: (n, vocab_size) probabilities; `exact` itself gives the optimum.
+        exact: from `exact_predictions`.
+        predicted: probabilities; `exact` itself gives the optimum.
 
     Raises:
-        ValueError: if the shapes differ, or a row of predicted does not sum to 1.
+        TypeError: if the shapes differ.
+        ValueError: if a row of predicted does not sum to 1.
     """
-    if exact.shape != predicted.shape:
-        raise ValueError(f"predicted has shape {predicted.shape}: expected {exact.shape}, that of exact")
     if not (predicted >= 0).all() or abs(predicted.sum(axis=1) - 1).max() > 1e-4:
         raise ValueError("predicted has rows that are no probabilities: expected numbers from 0 that sum to 1")
     with np.errstate(divide="ignore"):

@@ -542,8 +542,9 @@ def test_what_is_wrong_with_exact_predictions(tokenizer):
         with pytest.raises(ValueError, match=message):
             masked_words.exact_predictions(*arguments)
     exact = masked_words.exact_predictions(tokenizer, tokens, targets)
-    with pytest.raises(ValueError, match="predicted has shape"):
-        masked_words.score(exact, exact[:, 1:])
+    for wrong, name in (((exact, exact[:, 1:]), "predicted"), ((None, exact), "exact")):
+        with pytest.raises(TypeError, match=name):
+            masked_words.score(*wrong)
     with pytest.raises(ValueError, match="no probabilities"):
         masked_words.score(exact, 2 * exact)
     with pytest.raises(ValueError, match="max_words=3: expected at least 4"):

@@ -10,6 +10,7 @@ from shared import checks
     ("call", "error", "message"),
     [
         (lambda: checks.check_positive(d_model=0), ValueError, "d_model=0: expected at least 1"),
+        (lambda: checks.check_positive(d_model=2**70), ValueError, "d_model="),
         (lambda: checks.check_positive(d_model=2.0), TypeError, "d_model=2.0: expected a whole number, got float"),
         (lambda: checks.check_positive(d_model=True), TypeError, "d_model=True: expected a whole number, got bool"),
         (lambda: checks.check_rate(dropout=1), ValueError, r"dropout=1: expected a rate in \[0, 1\)"),
