@@ -8,98 +8,124 @@ A call that does not fit raises a TypeError of one line, with the argument, what
     attend: key has shape (2, 7, 4), float64; expected Float[ndarray, '*batch length_k head_dim'], beside query (2, 5, 8)
 
 Arguments that share the name of an axis must agree on its size. `*batch` is any number of axes, `#length` an axis that may
-also be 1, `*#batch` axes that may also be missing, and `{self.d_model}` the size that an attribute says. Where a framework
+also be 1, `*#batch` axes that may also be missing, and `{length}` or `{self.d_model}` the size that an argument or attribute says. Where a framework
 does not know the sizes yet (symbolic, traced or compiled calls), nothing is checked here: the framework does it later.
 """
 
 import functools
 import inspect
 import numbers
+import operator
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, get_args
 
-import jaxtyping._decorator
-from beartype import BeartypeConf, FrozenDict, beartype
+from beartype import BeartypeConf, FrozenDict
+from beartype.door import is_bearable
 from beartype.vale import Is
-from jaxtyping import Bool, Float, Integer, Shaped, TypeCheckError, jaxtyped
+from jaxtyping import AbstractArray, Bool, Float, Integer, Shaped, jaxtyped
+
+from shared.frameworks import private
 
 __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 
 # NumPy's numbers are numbers too; True is not.
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]
 _NUMBERS = {int: Annotated[numbers.Integral, _NO_BOOLEAN], float: Annotated[numbers.Real, _NO_BOOLEAN]}
-# jaxtyping would import all of JAX, half a second of each start, to shorten JAX's tracebacks
-jaxtyping._decorator._tb_flag = False
-_typechecker = beartype(conf=BeartypeConf(hint_overrides=FrozenDict(_NUMBERS)))
-
-
-class _Calls(threading.local):
-    """Whether a checked function is running in this thread."""
-
-    inside = False
-
-
-_calls = _Calls()
+_CONF = BeartypeConf(hint_overrides=FrozenDict(_NUMBERS))
+_NAMED_SIZE = re.compile(r"\{(\w+)(?:\.(\w+))?\}")  # {length}, an argument, or {self.d_model}, an attribute of one
 
 
 def checked(function: Callable) -> Callable:
-    """Check the annotated arguments of a function or method where a reader calls it, if the sizes are known.
-
-    A call from inside another checked function is not checked once more: its arguments come from the course's own code.
-    """
+    """Check the annotated arguments and the result of every call of a function or method whose sizes are known."""
     signature = inspect.signature(function)
-    contract = jaxtyped(typechecker=_typechecker)(function)
+    expected_result = signature.return_annotation
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        if _calls.inside or _sizes_are_open((*args, *kwargs.values())):
+        if _sizes_are_open((*args, *kwargs.values())):
             return function(*args, **kwargs)
-        _calls.inside = True
-        try:
-            return contract(*args, **kwargs)
-        except TypeCheckError as error:
-            message = _in_a_line(function, signature, str(error), args, kwargs)
-        finally:
-            _calls.inside = False
-        # A plain TypeError, which TensorFlow does not replace by one of its own; Keras would add all values to it.
-        plain = TypeError(message)
-        plain._keras_call_info_injected = True
-        raise plain
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
+            for name, value, annotation in _annotated(given, signature):
+                expected = _with_sizes(annotation, given)
+                if not _fits(value, expected):
+                    raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
+            result = function(*args, **kwargs)
+            if expected_result is not inspect.Signature.empty:
+                expected = _with_sizes(expected_result, given)
+                if not _fits(result, expected):
+                    raise private.without_values(
+                        TypeError(f"{function.__qualname__}: the result is not {_written(expected)}")
+                    )
+        return result
 
     wrapper.__signature__ = signature  # Keras reads it, and does not look behind a wrapper
-    wrapper.autograph_info__ = {}  # TensorFlow calls the wrapper as it is, and looks for no source code to convert
-    return wrapper
+    return private.not_converted(wrapper)
 
 
 def _sizes_are_open(values: Iterable) -> bool:
     """Whether PyTorch is compiling, or a value is symbolic or being traced."""
-    if "torch" in sys.modules and sys.modules["torch"].compiler.is_compiling():
+    torch, tensorflow = sys.modules.get("torch"), sys.modules.get("tensorflow")
+    if torch is not None and torch.compiler.is_compiling():
         return True
-    return any(type(value).__name__.endswith(("KerasTensor", "SymbolicTensor", "Tracer")) for value in values)
+    kinds = [getattr(sys.modules.get("keras"), "KerasTensor", None)]
+    kinds.append(getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None))
+    symbolic = tuple(kind for kind in kinds if kind is not None)
+    is_symbolic = getattr(tensorflow, "is_symbolic_tensor", lambda value: False)
+    return any(isinstance(value, symbolic) or is_symbolic(value) for value in values)
 
 
-def _in_a_line(function: Callable, signature: inspect.Signature, told: str, args: tuple, kwargs: dict) -> str:
+def _annotated(given: dict[str, Any], signature: inspect.Signature) -> Iterator[tuple[str, Any, Any]]:
+    """Name, value and annotation of each argument that has one; of *inputs and **named, of each of their values."""
+    for name, value in given.items():
+        parameter = signature.parameters[name]
+        if parameter.annotation is parameter.empty:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            yield from ((f"{name}[{index}]", each, parameter.annotation) for index, each in enumerate(value))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            yield from ((key, each, parameter.annotation) for key, each in value.items())
+        else:
+            yield name, value, parameter.annotation
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Whether a value is of a type; axes that were seen before in this call must have their size again."""
+    return isinstance(value, annotation) if _is_array_type(annotation) else is_bearable(value, annotation, conf=_CONF)
+
+
+def _is_array_type(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, AbstractArray)
+
+
+def _with_sizes(annotation: Any, given: dict[str, Any]) -> Any:
+    """The annotation with the sizes that attributes say in place of their names in braces."""
+    if _is_array_type(annotation):
+        if "{" not in annotation.dim_str:
+            return annotation
+        return annotation.dtype[
+            annotation.array_type, _NAMED_SIZE.sub(functools.partial(_size, given), annotation.dim_str)
+        ]
+    if isinstance(annotation, types.UnionType) and any(map(_is_array_type, get_args(annotation))):
+        return functools.reduce(operator.or_, (_with_sizes(each, given) for each in get_args(annotation)))
+    return annotation
+
+
+def _size(given: dict[str, Any], found: re.Match) -> str:
+    """The number that a name in braces stands for."""
+    name, attribute = found.groups()
+    return str(getattr(given[name], attribute) if attribute else given[name])
+
+
+def _in_a_line(function: Callable, name: str, value: Any, expected: Any, given: dict[str, Any]) -> str:
     """The argument, what came, what was expected, and the shapes of the other arrays; none of their values."""
-    given = signature.bind(*args, **kwargs).arguments
-    found = re.search(r"parameter '(\w+)'", told)
-    if not found:
-        return f"{function.__qualname__}: the result is not {_written(signature.return_annotation)}"
-    name = found[1]
-    annotation, value = function.__annotations__[name], given[name]
-    # Of *inputs and **named, which hold several values, the one that does not fit.
-    kind = signature.parameters[name].kind
-    if kind == inspect.Parameter.VAR_POSITIONAL:
-        position, value = next((i, each) for i, each in enumerate(value) if not isinstance(each, annotation))
-        name = f"{name}[{position}]"
-    elif kind == inspect.Parameter.VAR_KEYWORD:
-        name, value = next((key, each) for key, each in value.items() if not isinstance(each, annotation))
-    others = [f"{key} {tuple(value.shape)}" for key, value in given.items() if key != name and _is_array(value)]
-    expected = _written(annotation)
-    expected = re.sub(r"\{self\.(\w+)\}", lambda attribute: str(getattr(given["self"], attribute[1])), expected)
-    line = f"{function.__qualname__}: {name} {_came(value)}; expected {expected}"
+    others = [f"{key} {tuple(each.shape)}" for key, each in given.items() if key != name and _is_array(each)]
+    line = f"{function.__qualname__}: {name} {_came(value)}; expected {_written(expected)}"
     return line + (f", beside {', '.join(others)}" if others else "")
 
 
