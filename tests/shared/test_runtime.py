@@ -121,10 +121,10 @@ def test_import_shared_lists_the_modules_and_loads_none():
 
 
 def test_every_module_of_a_room_is_found_and_none_hides_another():
-    """A room may have modules for chapters besides, which are imported as `shared.<room>.<chapter>`."""
+    """A room may have modules for chapters besides, imported as `shared.<room>.<chapter>`; `private` is for no reader."""
     chapters = {path.name[3:] for path in (ROOT / "notebooks").glob("[0-9][0-9]_*")}
     files = [(room, path.stem) for room in shared.ROOMS for path in (ROOT / "shared" / room).glob("*.py")]
-    assert sorted(each for each in files if each[1] not in {"__init__", *chapters}) == sorted(MODULES)
+    assert sorted(each for each in files if each[1] not in {"__init__", "private", *chapters}) == sorted(MODULES)
     names = [name for _, name in MODULES] + [path.stem for path in (ROOT / "shared").iterdir()]
     assert len(names) == len(set(names))
 
