@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from shared import plots
 
-ROOT = Path(__file__).resolve().parents[2].parent
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ("00_start_here", *(f"06_attention/{name}" for name in ("numpy", "pytorch", "keras", "compare")))
 # Signs that JupyterLab wants something of the reader, or believes that a notebook was changed.
 ASKED = ".Toastify__toast, .jp-Dialog"

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page
 
-ROOT = Path(__file__).resolve().parents[2].parent
+ROOT = Path(__file__).resolve().parents[2]
 LOOKED_AT = {
     "slide_question": ("06_attention-numpy", "Predict, then run."),
     "slide_figure": ("13_bert-numpy", "hidden_word(sentence"),
