@@ -8,7 +8,6 @@ import argparse
 import importlib.util
 import math
 import re
-import struct
 import sys
 from pathlib import Path
 
@@ -20,6 +19,9 @@ from pygments.formatters import HtmlFormatter
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+from shared.files import write_whole
+
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings
 SECTIONS = ("Why", "By hand")
 # What fits on a slide of 720 pixels: the height of a line of text and of code, and the letters to a line of text.
@@ -100,15 +102,6 @@ def chunks(source: str) -> list[str]:
         else:
             parts[-1] = both
     return parts
-
-
-def size_of_image(data: bytes) -> tuple[float, float]:
-    """Width and height of a PNG or of an SVG."""
-    if data.startswith(b"\x89PNG"):
-        return struct.unpack(">II", data[16:24])
-    text = data.decode("utf-8", "ignore")
-    box = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"', text)
-    return (float(box[1]), float(box[2])) if box else (4, 3)
 
 
 def height_of_output(output: nbformat.NotebookNode) -> float:
@@ -203,14 +196,6 @@ def make(path: Path) -> str:
     return page
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8", newline="\n")
-    aside.replace(path)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
@@ -220,9 +205,10 @@ def main() -> None:
     chosen = [path for path in folders if arguments.chapter is None or path.name[:2] == arguments.chapter.zfill(2)]
     if not chosen:
         sys.exit(f"chapter={arguments.chapter}: expected one of {', '.join(path.name[:2] for path in folders)}")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     for folder in chosen:
         for track in TRACKS:
-            write(arguments.folder / f"{folder.name}-{track}.html", make(folder / f"{track}.ipynb"))
+            write_whole(arguments.folder / f"{folder.name}-{track}.html", make(folder / f"{track}.ipynb"))
     print(
         f"{len(chosen) * len(TRACKS)} files in {arguments.folder.name}: open one in a browser, and go on with the arrow keys."
     )

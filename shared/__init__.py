@@ -19,6 +19,7 @@ ROOMS = {
         "letters",
         "masked_words",
         "prompts",
+        "subwords",
         "text",
         "vocabularies",
     ),

@@ -9,7 +9,8 @@ A call that does not fit raises a TypeError of one line, with the argument, what
 
 Arguments that share the name of an axis must agree on its size. `*batch` is any number of axes, `#length` an axis that may
 also be 1, `*#batch` axes that may also be missing, and `{length}` or `{self.d_model}` the size that an argument or attribute says. Where a framework
-does not know the sizes yet (symbolic, traced or compiled calls), nothing is checked here: the framework does it later.
+does not know all sizes yet (symbolic and traced calls), dtype, number of axes and the sizes that both sides know are checked, and
+the framework does the rest later; a call that PyTorch compiles is not checked.
 """
 
 import functools
@@ -35,7 +36,7 @@ __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 _NO_BOOLEAN = Is[lambda value: not isinstance(value, bool)]
 _NUMBERS = {int: Annotated[numbers.Integral, _NO_BOOLEAN], float: Annotated[numbers.Real, _NO_BOOLEAN]}
 _CONF = BeartypeConf(hint_overrides=FrozenDict(_NUMBERS))
-_NAMED_SIZE = re.compile(r"\{(\w+)(?:\.(\w+))?\}")  # {length}, an argument, or {self.d_model}, an attribute of one
+_NAMED_SIZE = re.compile(r"\{(\w+)((?:\.\w+)*)\}")  # {length}, an argument, or {self.norm.d_model}, what one has
 
 
 def checked(function: Callable) -> Callable:
@@ -45,11 +46,17 @@ def checked(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        if _sizes_are_open((*args, *kwargs.values())):
+        if _is_compiling():
             return function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
+        if _has_symbols((*args, *kwargs.values())):
+            for name, value, annotation in _annotated(given, signature):
+                expected = _with_sizes(annotation, given)
+                if not _fits_where_known(value, expected):
+                    raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
+            return function(*args, **kwargs)
         with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
             for name, value, annotation in _annotated(given, signature):
                 expected = _with_sizes(annotation, given)
@@ -68,11 +75,15 @@ def checked(function: Callable) -> Callable:
     return private.not_converted(wrapper)
 
 
-def _sizes_are_open(values: Iterable) -> bool:
-    """Whether PyTorch is compiling, or a value is symbolic or being traced."""
-    torch, tensorflow = sys.modules.get("torch"), sys.modules.get("tensorflow")
-    if torch is not None and torch.compiler.is_compiling():
-        return True
+def _is_compiling() -> bool:
+    """Whether PyTorch is compiling."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
+def _has_symbols(values: Iterable) -> bool:
+    """Whether a value is symbolic, or being traced: Keras', TensorFlow's or JAX'."""
+    tensorflow = sys.modules.get("tensorflow")
     kinds = [getattr(sys.modules.get("keras"), "KerasTensor", None)]
     kinds.append(getattr(getattr(sys.modules.get("jax"), "core", None), "Tracer", None))
     symbolic = tuple(kind for kind in kinds if kind is not None)
@@ -99,6 +110,39 @@ def _fits(value: Any, annotation: Any) -> bool:
     return isinstance(value, annotation) if _is_array_type(annotation) else is_bearable(value, annotation, conf=_CONF)
 
 
+def _fits_where_known(value: Any, annotation: Any) -> bool:
+    """Whether an array has the dtype, the number of axes and, where it is known, the size that a type says in numbers."""
+    kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    arrays = [kind for kind in kinds if _is_array_type(kind)]
+    shape = getattr(value, "shape", None)
+    if not arrays or shape is None:
+        return True
+    fitting = [kind for kind in arrays if kind.dtype is Shaped or _dtype(value) in kind.dtypes]
+    if getattr(shape, "rank", 0) is None:  # TensorFlow may not even know how many axes
+        return bool(fitting)
+    return any(_axes_fit(tuple(shape), kind.dim_str.split()) for kind in fitting)
+
+
+def _axes_fit(shape: tuple[int | None, ...], names: list[str]) -> bool:
+    """Whether sizes, None where one is open, fit axes such as ["*batch", "#length", "8"]."""
+    any_number = [index for index, name in enumerate(names) if name.startswith("*") or name == "..."]
+    if any_number:
+        first, last = names[: any_number[0]], names[any_number[0] + 1 :]
+        if len(shape) < len(first) + len(last):
+            return False
+        shape = shape[: len(first)] + shape[len(shape) - len(last) :]
+        names = first + last
+    if len(shape) != len(names):
+        return False
+    return all(
+        size is None
+        or not name.lstrip("#").isdigit()
+        or size == int(name.lstrip("#"))
+        or (name[0] == "#" and size == 1)
+        for size, name in zip(shape, names)
+    )
+
+
 def _is_array_type(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, AbstractArray)
 
@@ -118,8 +162,8 @@ def _with_sizes(annotation: Any, given: dict[str, Any]) -> Any:
 
 def _size(given: dict[str, Any], found: re.Match) -> str:
     """The number that a name in braces stands for."""
-    name, attribute = found.groups()
-    return str(getattr(given[name], attribute) if attribute else given[name])
+    name, attributes = found.groups()
+    return str(functools.reduce(getattr, attributes.split(".")[1:], given[name]))
 
 
 def _in_a_line(function: Callable, name: str, value: Any, expected: Any, given: dict[str, Any]) -> str:
@@ -133,12 +177,16 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
+def _dtype(array: Any) -> str:
+    """The name of an array's dtype, the same in every framework."""
+    return str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch.")
+
+
 def _came(value: Any) -> str:
     """What came, in a few words."""
     if _is_array(value):
         kind = type(value).__module__.partition(".")[0]
-        dtype = str(getattr(value.dtype, "name", value.dtype)).removeprefix("torch.")
-        return f"has shape {tuple(value.shape)}, {dtype}" + (f" of {kind}" if kind != "numpy" else "")
+        return f"has shape {tuple(value.shape)}, {_dtype(value)}" + (f" of {kind}" if kind != "numpy" else "")
     if isinstance(value, bool | numbers.Number | str | None) and len(repr(value)) < 40:
         return f"is {value!r}"
     return f"is a {type(value).__name__}"

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import ctypes
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -14,6 +13,8 @@ import random
 import sys
 import warnings
 from typing import TYPE_CHECKING
+
+from shared.frameworks import private
 
 if TYPE_CHECKING:
     import torch
@@ -36,11 +37,7 @@ def keep_memory() -> None:
     THREE_WAYS_KEEP_MEMORY=0, on other systems, and with other C libraries than glibc.
     """
     if sys.platform == "linux" and os.environ.get("THREE_WAYS_KEEP_MEMORY") != "0":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):  # glibc has it, other C libraries may not
-            trim_threshold, mmap_threshold = -1, -3  # their numbers in malloc.h
-            libc.mallopt(trim_threshold, 512 * 2**20)  # bytes to keep
-            libc.mallopt(mmap_threshold, 64 * 2**20)  # bytes of an array from which on it is handed back
+        private.keep_freed_memory(kept=512 * 2**20, largest=64 * 2**20)
 
 
 def quiet_libraries() -> None:

@@ -26,6 +26,7 @@ import notebooks
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from shared import ROOMS, evidence
+from shared.files import write_whole
 
 RUNS, FEWER, LONG = 10, 5, 60  # runs; fewer of a notebook that takes more seconds of a processor
 APART = 1000  # between the shifts of two runs, so that a run over several seeds shares none with the next
@@ -161,7 +162,7 @@ def collect(path: Path, numbers: list[int]) -> None:
     tables = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else {}
     runs = [f"seeds shifted by {APART * number}, kernels: {kind_of(number)}" for number in numbers]
     tables[path.stem] = {"command": "make evidence", "digest": digest(path), "runs": runs, "claims": claims}
-    notebooks.write_whole(table, as_text({name: tables[name] for name in sorted(tables)}))
+    write_whole(table, as_text({name: tables[name] for name in sorted(tables)}))
     print(f"{table.relative_to(ROOT)}: {len(claims)} claims of {path.stem}, {len(numbers)} runs", flush=True)
 
 

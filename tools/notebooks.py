@@ -11,11 +11,14 @@ import nbformat
 import processors
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from shared.files import write_whole
+
 TRACKS = ("numpy", "pytorch", "keras")
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     # As JupyterLab writes it, which otherwise marks a notebook as changed when it is opened. The kernel's own "version" would
-    # differ from reader to reader; `tools/course.py` has the course's kernel say "3".
+    # differ from reader to reader; `tools/installation.py` has the course's kernel say "3".
     "language_info": {
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
@@ -31,13 +34,6 @@ METADATA = {
 def notebooks() -> list[Path]:
     """Every notebook of the course, in the order of the chapters."""
     return sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    aside = path.with_name(path.name + ".part")
-    aside.write_text(text, encoding="utf-8")
-    os.replace(aside, path)
 
 
 def timed_sources(notebook: nbformat.NotebookNode) -> dict[str, str]:

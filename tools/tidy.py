@@ -17,6 +17,7 @@ import notebooks
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from shared import chapters
+from shared.files import write_whole
 
 PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
 MAP = "notebooks/00_start_here.ipynb"
@@ -203,7 +204,7 @@ def changes(root: Path = ROOT) -> dict[Path, str]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     for path, text in changes().items():
-        notebooks.write_whole(path, text)
+        write_whole(path, text)
         print(path.relative_to(ROOT))
 
 

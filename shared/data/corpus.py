@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from tokenizers import Tokenizer
 
-from shared.checks import check_positive, check_texts
-from shared.data.text import Paragraph, train_tokenizer
+from shared.checks import check_positive
+from shared.checks.text import check_texts
+from shared.data.subwords import train_tokenizer
+from shared.data.text import Paragraph
 
 END_ID = 1  # <end>, before and after each paragraph
 COUNTED_OUT = -100  # a target that no loss counts

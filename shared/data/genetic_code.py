@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_positive, check_range, check_seed, check_texts, check_tokens, check_width
+from shared.checks import check_positive, check_seed, check_tokens
+from shared.checks.text import check_range, check_texts, check_width
 
 NUCLEOTIDES = "ACGT"
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"  # one-letter names, in alphabetical order
@@ -161,12 +162,12 @@ def decode_target(tokens: np.ndarray) -> list[str]:
         n strings of the letters in AMINO_ACIDS.
 
     Raises:
-        TypeError: if the ids are not whole numbers.
-        ValueError: if tokens has not two axes, or an id is outside the vocabulary.
+        TypeError: if the ids are not whole numbers, or tokens has not two axes.
+        ValueError: if an id is outside the vocabulary.
     """
     tokens = np.asarray(tokens)
     if tokens.ndim != 2:
-        raise ValueError(f"tokens has shape {tokens.shape}: expected (n, length)")
+        raise TypeError(f"tokens has shape {tokens.shape}: expected (n, length)")
     check_tokens(tokens, len(TARGET_VOCABULARY))
     letters = np.array([token if len(token) == 1 else "" for token in TARGET_VOCABULARY])
     ended = np.maximum.accumulate(tokens == END_ID, axis=1)

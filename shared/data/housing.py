@@ -55,11 +55,11 @@ def expected_value(features: np.ndarray) -> np.ndarray:
         (n,) values in 100 000 dollars.
 
     Raises:
-        ValueError: if features has another shape.
+        TypeError: if features has another shape.
     """
     features = np.asarray(features)
     if features.ndim != 2 or features.shape[1] != len(NAMES):
-        raise ValueError(f"features has shape {features.shape}: expected (n, {len(NAMES)})")
+        raise TypeError(f"features has shape {features.shape}: expected (n, {len(NAMES)})")
     income, age, rooms, bedrooms, _, occupants, latitude, longitude = features.T
     near = sum(
         np.exp(-((latitude - north) ** 2 + (longitude - east) ** 2) / 3)

@@ -14,7 +14,7 @@ import tokenizers
 from shared.checks import check_positive, check_rate
 from shared.contracts import Float, checked
 from shared.data import grammar
-from shared.data.text import BERT_SPECIALS
+from shared.data.subwords import BERT_SPECIALS
 
 IGNORED = -100  # the target where nothing is to be predicted; cross_entropy ignores it
 MASKED, RANDOM = 0.8, 0.1  # of the chosen tokens: become [MASK], become any token; the others stay
@@ -46,9 +46,7 @@ def _evidence(tokenizer: tokenizers.Tokenizer, inputs: np.ndarray, targets: np.n
     ids, ordinary = word_ids(tokenizer), tokenizer.get_vocab_size() - len(BERT_SPECIALS)
     check_rate(rate=rate)
     if inputs.shape != targets.shape or inputs.ndim != 2:
-        raise ValueError(
-            f"inputs have shape {inputs.shape}, targets {targets.shape}: expected (batch, length) for both"
-        )
+        raise TypeError(f"inputs have shape {inputs.shape}, targets {targets.shape}: expected (batch, length) for both")
     result = []
     for row, chosen in zip(inputs, targets != IGNORED):
         ends = np.flatnonzero(row == SEPARATOR)
@@ -83,7 +81,8 @@ def exact_predictions(
         (n, vocab_size) float64: a row for each target that is not IGNORED, in their order; it sums to 1.
 
     Raises:
-        ValueError: if a word of the grammar has no token, a row has another form, shapes do not fit, or nothing is to be predicted.
+        TypeError: if the shapes do not fit.
+        ValueError: if a word of the grammar has no token, a row has another form, or nothing is to be predicted.
 
     Source: Devlin et al. 2019, section 3.1 and appendix A.1 (what is done to the words); Bayes' rule.
     """

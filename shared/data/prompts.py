@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_array
 from shared.frameworks.weights import as_numpy
 
 
@@ -18,13 +17,12 @@ def read_rows(prompt: Any, vocab_size: int, pad_id: int | None) -> list[list[int
         vocab_size, pad_id: of the model; padding is refused.
 
     Raises:
-        TypeError: if a token is not a whole number, or prompt is something else.
-        ValueError: if there is no token, one is outside the vocabulary or is padding, or an array has other axes.
+        TypeError: if a token is not a whole number, an array has other axes, or prompt is something else.
+        ValueError: if there is no token, or one is outside the vocabulary or is padding.
     """
     if hasattr(prompt, "shape"):
-        check_array(prompt=prompt)
         if len(prompt.shape) != 2:
-            raise ValueError(f"prompt has shape {tuple(prompt.shape)}: expected (batch, length)")
+            raise TypeError(f"prompt has shape {tuple(prompt.shape)}: expected (batch, length)")
         rows = list(as_numpy(prompt))
     elif isinstance(prompt, Sequence) and not isinstance(prompt, str):
         rows = list(prompt) if len(prompt) and not isinstance(prompt[0], numbers.Integral) else [prompt]

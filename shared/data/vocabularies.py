@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from shared.checks import check_texts
+from shared.checks import check_path, check_positive
+from shared.checks.text import check_texts
+from shared.files import write_whole
 
 PAD_ID = 0
 WORD_SPECIALS = ("[PAD]", "[UNK]")  # ids 0 and 1 of a vocabulary of whole words
@@ -73,6 +75,13 @@ def check_learned(learned: Sequence[str], vocab_size: int | None) -> None:
         raise ValueError(f"vocab_size={vocab_size}: expected at least 3, for {', '.join(WORD_SPECIALS)} and a word")
 
 
+def check_byte_pair_size(vocab_size: int) -> None:
+    """ValueError unless a vocabulary of byte pairs of that size holds every byte, and an array can be as long."""
+    if vocab_size < len(byte_pair_vocabulary([])):
+        raise ValueError(f"vocab_size={vocab_size}: expected at least 258, with every byte")
+    check_positive(vocab_size=vocab_size)
+
+
 def check_merges(merges: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Merges as a list; TypeError or ValueError unless each is a new pair of bytes or of what earlier merges made."""
     if isinstance(merges, str | bytes) or not isinstance(merges, Iterable):
@@ -112,8 +121,7 @@ def check_rows(rows: Sequence[Any], tokenizer: Any, max_length: int | None) -> i
         _complain_of(tokenizer)
     if max_length is None:
         return max(map(len, rows))
-    if max_length < 1:
-        raise ValueError(f"max_length={max_length}: expected at least 1")
+    check_positive(max_length=max_length)
     for index, row in enumerate(rows):
         if len(row) > max_length:
             raise ValueError(f"length {len(row)} of texts[{index}] is over max_length={max_length}")
@@ -126,7 +134,7 @@ def check_ids(ids: Iterable[Any], vocab_size: int) -> Iterable[int]:
         if "int" not in str(ids.dtype) and tuple(ids.shape) != (0,):
             raise TypeError(f"ids have dtype {ids.dtype}: expected whole numbers")
         if len(ids.shape) != 1:
-            raise ValueError(f"ids have shape {tuple(ids.shape)}: expected (length,), the ids of one text")
+            raise TypeError(f"ids have shape {tuple(ids.shape)}: expected (length,), the ids of one text")
         ids = [int(value) for value in ids]
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise TypeError(f"ids={ids!r}: expected token ids, got {type(ids).__name__}")
@@ -187,18 +195,11 @@ def _named(path: str | os.PathLike):
 
 
 def _write(path: str | os.PathLike, content: dict) -> None:
-    path = Path(path)
-    text = json.dumps(content, ensure_ascii=False, indent=0)
-    aside = path.with_name(path.name + ".part")
-    try:
-        aside.write_bytes(text.encode())
-        os.replace(aside, path)
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink()
+    write_whole(path, json.dumps(content, ensure_ascii=False, indent=0))
 
 
 def _read(path: str | os.PathLike, kind: str, keys: set[str]) -> dict:
+    check_path(path=path)
     with _named(path):
         try:
             content = json.loads(Path(path).read_bytes().decode())

@@ -33,7 +33,7 @@ def mask_grid(
         raise TypeError(f"mask has dtype {mask.dtype}: expected booleans")
     queries = list(keys)[-len(answers) :] if queries is None else list(queries)
     if mask.shape != (len(answers), len(keys)) or len(queries) != len(answers):
-        raise ValueError(f"mask has shape {mask.shape}: expected ({len(answers)}, {len(keys)}), answers and keys")
+        raise TypeError(f"mask has shape {mask.shape}: expected ({len(answers)}, {len(keys)}), answers and keys")
     rows, columns = mask.shape
     widths = [0.5 + 0.15 * len(key) for key in keys]  # of the tokens of a sentence, in cells
     places, gray = columns + 0.6 + np.cumsum([0, *widths]), "#e6e8eb"

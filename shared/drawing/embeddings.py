@@ -34,8 +34,8 @@ def heatmap(
         The picture, with its alt text.
 
     Raises:
-        TypeError: if matrix does not hold real numbers.
-        ValueError: if matrix has another shape or is not finite.
+        TypeError: if matrix does not hold real numbers, or has another shape.
+        ValueError: if matrix is not finite.
     """
     matrix = plots.real_numbers("matrix", matrix, 2)
     limit = np.abs(matrix).max() or 1

@@ -29,8 +29,8 @@ def checked_weights(weights: Any) -> np.ndarray:
     """The weights of any framework as an array, after a check that they are the attention weights of one text.
 
     Raises:
-        TypeError: if they are not real numbers.
-        ValueError: if their shape is not (layers, heads, length, length), there are too many, or a row is not finite,
+        TypeError: if they are not real numbers, or their shape is not (layers, heads, length, length).
+        ValueError: if there are too many, or a row is not finite,
             holds a negative number, or sums to something else than 1 and is not all 0.
     """
     if hasattr(weights, "detach"):  # NumPy takes neither a tensor with a history, nor one on a GPU, nor bfloat16
@@ -39,7 +39,7 @@ def checked_weights(weights: Any) -> np.ndarray:
     if weights.dtype.kind not in "fiu":
         raise TypeError(f"weights has dtype {weights.dtype}: expected real numbers")
     if weights.ndim != 4 or not weights.size:
-        raise ValueError(f"weights has shape {weights.shape}: expected (layers, heads, length, length), none of them 0")
+        raise TypeError(f"weights has shape {weights.shape}: expected (layers, heads, length, length), none of them 0")
     layers, heads, queries, keys = weights.shape
     if queries != keys:
         raise ValueError(

@@ -195,11 +195,11 @@ def codon_attention(weights: np.ndarray, dna: str, written: Sequence[str]) -> pl
         The picture; its description leaves the weights out, which differ a little from one processor to another.
 
     Raises:
-        ValueError: if the weights have another shape.
+        TypeError: if the weights have another shape.
     """
     weights, written = plots.real_numbers("weights", weights, 3), list(map(str, written))
     if weights.shape[1:] != (len(written), len(dna)) or len(dna) % 3:
-        raise ValueError(f"weights have shape {weights.shape}: expected (heads, {len(written)}, {len(dna)})")
+        raise TypeError(f"weights have shape {weights.shape}: expected (heads, {len(written)}, {len(dna)})")
     figure = Figure(figsize=(7, len(weights) * (0.5 + 0.27 * len(written)) + 0.3))
     panels = figure.subplots(len(weights), 1, squeeze=False, sharex=True).flat
     for head, panel in enumerate(panels):

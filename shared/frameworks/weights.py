@@ -17,6 +17,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from shared.checks import check_path
+from shared.files import write_whole
+
 
 class Slot(NamedTuple):
     """One weight of a model: where its framework keeps it, and how it looks in the course's layout."""
@@ -104,8 +107,9 @@ def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
             child.name: child for child in layer.layers
         }  # built by Sequential or the functional API: no attributes to name them by
     else:
-        # On its PyTorch backend Keras keeps sub-layers where torch.nn.Module does, in _modules.
-        attributes = vars(layer) | vars(layer).get("_modules", {})
+        attributes = vars(layer)
+        if hasattr(layer, "named_children"):  # on its PyTorch backend, where a layer is a torch.nn.Module
+            attributes = attributes | dict(layer.named_children())
         children = {name: value for name, value in attributes.items() if not name.startswith("_")}
     for name, child in children.items():
         for key, item in (
@@ -126,7 +130,7 @@ def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
 def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
     """Keras keeps query, key and value kernels as (d_model, heads, head_dim), the output kernel as (heads, head_dim, d_model)."""
     for name in ("query", "key", "value", "output"):
-        dense = getattr(layer, f"_{name}_dense")
+        dense = getattr(layer, f"{name}_dense")
         for kind, parameter in (("kernel", dense.kernel), ("bias", dense.bias)):
             shape = tuple(parameter.shape)
             if kind == "bias":
@@ -219,17 +223,11 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
 
 def save_arrays(arrays: dict[str, np.ndarray], path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
     """Write named arrays, and metadata that JSON can say, to a safetensors file: whole or not at all."""
-    path = Path(path)
-    aside = path.with_name(path.name + ".part")
     contents = safetensors.numpy.save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={"course": json.dumps(metadata or {})},
     )
-    with open(aside, "wb") as file:
-        file.write(contents)
-        file.flush()
-        os.fsync(file.fileno())  # on disk before the name points to it
-    os.replace(aside, path)
+    write_whole(path, contents)
 
 
 # Floating-point numbers of fewer than 16 bits (F8_E4M3, F6_E2M3, F4, ...): NumPy has none of them.
@@ -255,6 +253,7 @@ def load_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict[st
         FileNotFoundError: if there is no such file.
         ValueError: if the file is truncated or no safetensors file, or holds a float8 or other dtype that NumPy lacks.
     """
+    check_path(path=path)
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"path={path.name!r}: no such file")

@@ -10,7 +10,9 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
+from ..checks import check_positive, check_rate
 from ..contracts import Any, Bool, Float, Integer, checked
+from ..frameworks import private
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-3
 @checked
@@ -23,7 +25,8 @@ def causal_mask(
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     length_k = length_q if length_k is None else length_k
-    if not 1 <= length_q <= length_k:
+    check_positive(length_q=length_q, length_k=length_k)
+    if length_q > length_k:
         raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     return ops.tril(ops.ones((length_q, length_k), dtype="bool"), k=length_k - length_q)
 
@@ -76,7 +79,7 @@ class _ExplicitMasks(keras.layers.Layer):
 
     def refuse_implicit_masks(self, *tensors: Any) -> None:
         """ValueError if a tensor carries a mask, as from Embedding(mask_zero=True)."""
-        if any(getattr(tensor, "_keras_mask", None) is not None for tensor in tensors):
+        if any(private.mask_of(tensor) is not None for tensor in tensors):
             raise ValueError(
                 "an input carries an implicit Keras mask, as from mask_zero=True; "
                 "give the call a mask instead"
@@ -92,10 +95,10 @@ class MultiHeadAttention(_ExplicitMasks):
 
     @checked
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, **kwargs):
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        check_positive(d_model=d_model, num_heads=num_heads)
+        check_rate(dropout=dropout)
+        if d_model % num_heads:
             raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__(**kwargs)
         self.d_model, self.num_heads, self.dropout = d_model, num_heads, dropout
         self.attention = keras.layers.MultiHeadAttention(

@@ -11,8 +11,9 @@ import keras
 from keras import ops
 
 from .. import diagrams
-from ..checks import check_objective
+from ..checks.autograd import check_objective
 from ..contracts import Float, checked
+from ..frameworks import private
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-2
 def _gradient_tensorflow(objective: Callable, tensors: list) -> list:
@@ -100,8 +101,7 @@ def graph(result: Any, /, **named: Any) -> diagrams.Diagram:
         tensor = todo.pop()
         if id(tensor) in nodes:
             continue
-        step, call, _ = tensor._keras_history
-        operands = step._inbound_nodes[call].input_tensors
+        step, operands = private.made_from(tensor)
         # 2 label the node
         kind, label = "operation", type(step).__name__
         if getattr(step, "trainable_weights", None):

@@ -12,8 +12,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_choice, check_features, check_masking
-from ..checks import check_positive, check_rate, check_segments, check_tokens
+from ..checks import check_choice, check_positive, check_rate, check_tokens
+from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
@@ -84,7 +84,7 @@ class BERTEmbedding(TokenAndPositionEmbedding):
         eps: float = 1e-12,
         **kwargs,
     ):
-        check_positive(num_segments=num_segments)
+        check_positive(d_model=d_model, max_length=max_length, num_segments=num_segments)
         check_rate(dropout=dropout)
         super().__init__(max_length, vocab_size, d_model, **kwargs)
         self.config = {"d_model": d_model, "dropout": dropout, "vocab_size": vocab_size}
@@ -148,10 +148,12 @@ class MaskedLanguageHead(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
 
     @checked
-    def call(self, features: Float[Any, "batch length {self.d_model}"], embeddings: Any):
+    def call(
+        self,
+        features: Float[Any, "batch length {self.d_model}"],
+        embeddings: Float[Any, "vocab_size {self.d_model}"],
+    ):
         """Logits, (batch, length, vocab_size); embeddings is the table of the input."""
-        check_features(self.d_model, embeddings=embeddings)
-
         # 1 transform, activate, normalize
         h = self.transform(features)
         gelu = keras.activations.gelu

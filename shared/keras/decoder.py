@@ -11,8 +11,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from ..checks import check_mask, check_positive, check_vectors
+from ..checks import check_positive
 from ..contracts import Bool, Float, checked
+from ..frameworks import private
 from .attention import MultiHeadAttention, _ExplicitMasks
 from .attention import scaled_dot_product_attention
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
@@ -22,11 +23,18 @@ from .feed_forward import _KeepsShape
 class _LooksBack(keras.layers.Layer):
     """A layer of one input, which may take a mask and a cache."""
 
+    @checked
     def __call__(
-        self, x: Any, mask: Any | None = None, cache: Any | None = None, **kwargs: Any
-    ) -> Any:
+        self,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
+        cache: Any | None = None,
+        **kwargs,
+    ):
         """Same as `call`; refuses a mask that comes attached to x."""
-        check_vectors(self.d_model, x=x)
+        self.refuse_implicit_masks(x)
         if cache is not None and (
             isinstance(cache, list) or not callable(getattr(cache, "append", None))
         ):
@@ -34,8 +42,6 @@ class _LooksBack(keras.layers.Layer):
                 f"cache is a {type(cache).__name__}: expected one layer's cache, "
                 "whose append(key, value) returns keys and values"
             )
-        length_k = x.shape[1] if cache is None else None
-        check_mask(mask, x.shape[0], self.num_heads, x.shape[1], length_k)
         return super().__call__(x, mask=mask, cache=cache, **kwargs)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
@@ -79,10 +85,13 @@ class CausalSelfAttention(_LooksBack, MultiHeadAttention):
         """Make the weights."""
         super().build(input_shape)
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -98,8 +107,13 @@ class CausalSelfAttention(_LooksBack, MultiHeadAttention):
         if cache is not None:
             k, v = cache.append(k, v)
 
-        check_mask(mask, x.shape[0], self.num_heads, q.shape[2], k.shape[2])
-        drop = layer._dropout_layer if self.dropout else None
+        drop = private.dropout_of(layer) if self.dropout else None
+        length_k = k.shape[2]
+        if mask is not None and mask.shape[-1] not in (1, None, length_k):
+            raise TypeError(
+                f"mask has shape {tuple(mask.shape)}: "
+                f"expected one that broadcasts to {length_k} keys"
+            )
 
         # 4 hide later positions
         # 5 attend
@@ -154,10 +168,13 @@ class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
         self.feed_forward_residual.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -177,21 +194,22 @@ class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
 class _LooksAcross(_ExplicitMasks, _KeepsShape):
     """A layer of an input and a memory; its arguments are in `config`."""
 
+    @checked
     def __call__(
         self,
-        x: Any,
-        memory: Any,
-        self_mask: Any | None = None,
-        memory_mask: Any | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        memory: Float[Any, "batch length_k {self.d_model}"],
+        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        """Same as `call`; refuses masks that come attached to x or memory."""
-        check_vectors(self.d_model, x=x, memory=memory)
-        batch, length, length_k = *x.shape[:2], memory.shape[1]
-        shape = (batch, self.num_heads, length)
-        check_mask(self_mask, *shape, length, name="self_mask")
-        check_mask(memory_mask, *shape, length_k, name="memory_mask")
+        **kwargs,
+    ):
+        """Same as `call`; refuses masks that come attached."""
+        self.refuse_implicit_masks(x, memory)
         masks = {"self_mask": self_mask, "memory_mask": memory_mask}
         kwargs |= {"return_weights": return_weights}
         return super().__call__(x, memory, **masks, **kwargs)
@@ -268,12 +286,17 @@ class DecoderBlock(_LooksAcross):
         self.feed_forward_residual.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        memory: Float[Any, "batch length_k d_model"],
-        self_mask: Bool[Any, "#batch #heads #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        memory: Float[Any, "batch length_k {self.d_model}"],
+        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also cross-attention's weights."""
@@ -340,12 +363,17 @@ class Decoder(_LooksAcross):
             self.norm.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        memory: Float[Any, "batch length_k d_model"],
-        self_mask: Bool[Any, "#batch #heads #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #heads #length #length_k"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        memory: Float[Any, "batch length_k {self.d_model}"],
+        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
+        | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""

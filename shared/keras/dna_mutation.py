@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import keras
 from keras import ops
 
+from ..checks import check_positive, check_rate
 from ..contracts import Any, Bool, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from ..frameworks.weights import as_numpy
@@ -41,6 +42,8 @@ class MutationModel(keras.Model):
         pad_id: int = PAD_ID,
         **kwargs,
     ):
+        check_positive(d_model=d_model, max_length=max_length)
+        check_rate(dropout=dropout)
         super().__init__(**kwargs)
         self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
         self.config |= {"dropout": dropout, "norm_first": norm_first}
@@ -55,7 +58,8 @@ class MutationModel(keras.Model):
         self.projection = keras.layers.Dense(vocab_size, **policy)
         if not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
-        self.d_model, self.vocab_size, self.pad_id = d_model, vocab_size, pad_id
+        self.d_model, self.num_heads = d_model, num_heads
+        self.vocab_size, self.pad_id = vocab_size, pad_id
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -64,10 +68,11 @@ class MutationModel(keras.Model):
         self.projection.build((*input_shape, self.d_model))
         self.built = True
 
+    @checked
     def call(
         self,
         tokens: Integer[Any, "batch length"],
-        mask: Bool[Any, "#batch #heads #length #length"]
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
         | Bool[Any, "#length #length"]
         | None = None,
         training: bool | None = None,

@@ -13,8 +13,8 @@ import numpy as np
 from einops import rearrange, reduce
 from keras import ops
 
-from ..checks import check_axes, check_choice, check_divides, check_heads
-from ..checks import check_lenet, check_picture_size, check_pictures, check_positive
+from ..checks import check_choice, check_divides, check_positive
+from ..checks.einops import check_lenet
 from ..contracts import Any, Float, Shaped, checked
 
 # %% ../../notebooks/03_einops/keras.ipynb #implementation-3
@@ -105,8 +105,7 @@ def split_heads(x: Shaped[Any, "batch length d_model"], num_heads: int) -> Any:
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
-    check_axes(("batch", "length", "d_model"), x=x)
-    check_heads(x.shape[2], num_heads)
+    check_divides({"num_heads": num_heads}, d_model=x.shape[2])
 
     # 1 split the features into heads
     # 2 move the heads before the positions
@@ -127,7 +126,7 @@ def patches(x: Shaped[Any, "batch height width channels"], size: int) -> Any:
 
     Source: Dosovitskiy et al. 2021, section 3.1.
     """
-    check_pictures(x, size=size)
+    check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
     # 1 split height and width into patches
     # 2 move the pixels of a patch to the end
@@ -139,7 +138,7 @@ def patches(x: Shaped[Any, "batch height width channels"], size: int) -> Any:
 @checked
 def max_pool(x: Float[Any, "batch height width channels"], size: int) -> Any:
     """The largest value of each square of pixels, channel by channel."""
-    check_pictures(x, size=size)
+    check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
     # 1 split height and width into squares
     # 2 keep the largest pixel of each square
@@ -153,7 +152,7 @@ def mean_pool(x: Float[Any, "batch height width channels"], size: int) -> Any:
 
     Source: LeCun et al. 1998, section II.B ("sub-sampling").
     """
-    check_pictures(x, size=size)
+    check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
     # 1 split height and width into squares
     # 2 take the mean of each square
@@ -164,14 +163,13 @@ def mean_pool(x: Float[Any, "batch height width channels"], size: int) -> Any:
 @checked
 def space_to_depth(x: Shaped[Any, "batch height width channels"], block: int):
     """Fold each block of pixels into the channels of one pixel (Shi et al. 2016)."""
-    check_pictures(x, block=block)
+    check_divides({"block": block}, height=x.shape[1], width=x.shape[2])
     return _rearrange(x, "b (h p) (w q) c -> b h w (p q c)", p=block, q=block)
 
 
 @checked
 def depth_to_space(x: Shaped[Any, "batch rows columns features"], block: int):
     """Unfold the channels of each pixel into a block of pixels (Shi et al. 2016)."""
-    check_pictures(x)
     check_positive(block=block)
     check_divides({"block * block": block * block}, channels=x.shape[3])
     return _rearrange(x, "b h w (p q c) -> b (h p) (w q) c", p=block, q=block)
@@ -199,20 +197,16 @@ class LeNet(keras.Model):
         super().__init__(**kwargs)
         self.height, self.width, self.channels = height, width, channels
         self.num_classes, self.features = num_classes, tuple(features)
-        relu = {"activation": "relu", "dtype": self.dtype_policy}
+        policy = {"dtype": self.dtype_policy}
+        relu = {"activation": "relu"} | policy
         same = {"padding": "same", "data_format": "channels_last"}
         self.convolution_1 = keras.layers.Conv2D(features[0], 3, **same, **relu)
         self.convolution_2 = keras.layers.Conv2D(features[1], 3, **same, **relu)
-        self.pool = Reduce("b (h p) (w q) c -> b h w c", "max", p=2, q=2)
-        self.flatten = Rearrange("b h w c -> b (h w c)")
+        self.pool = Reduce("b (h p) (w q) c -> b h w c", "max", p=2, q=2, **policy)
+        self.flatten = Rearrange("b h w c -> b (h w c)", **policy)
         self.hidden_1 = keras.layers.Dense(features[2], **relu)
         self.hidden_2 = keras.layers.Dense(features[3], **relu)
-        self.readout = keras.layers.Dense(num_classes, dtype=self.dtype_policy)
-
-    def __call__(self, x: Any, **kwargs: Any) -> Any:
-        """Same as `call`, for images of the right size."""
-        check_picture_size((self.height, self.width, self.channels), x=x)
-        return super().__call__(x, **kwargs)
+        self.readout = keras.layers.Dense(num_classes, **policy)
 
     def build(self, input_shape: tuple | None = None) -> None:
         """Make the weights."""
@@ -220,8 +214,11 @@ class LeNet(keras.Model):
         self.call(keras.KerasTensor(size, dtype=self.compute_dtype))
         self.built = True
 
-    def call(self, x: Any) -> Any:
-        """Map images (batch, height, width, channels) to the logits of each class."""
+    @checked
+    def call(
+        self, x: Float[Any, "batch {self.height} {self.width} {self.channels}"]
+    ) -> Any:
+        """The logits of each class."""
         # 1 convolve, apply ReLU, pool
         pooled = self.pool(self.convolution_1(x))
         # 2 convolve, apply ReLU, pool again

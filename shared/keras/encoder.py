@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from ..checks import check_mask, check_positive, check_vectors
+from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention, _ExplicitMasks
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
@@ -18,10 +18,17 @@ from .feed_forward import _KeepsShape
 class _SelfAttending(_ExplicitMasks, _KeepsShape):
     """A layer of one input and a mask; its arguments are in `config`."""
 
-    def __call__(self, x: Any, mask: Any | None = None, **kwargs: Any) -> Any:
+    @checked
+    def __call__(
+        self,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        **kwargs,
+    ):
         """Same as `call`; refuses a mask that comes attached to x."""
-        check_vectors(self.d_model, x=x)
-        check_mask(mask, x.shape[0], self.num_heads, x.shape[1], x.shape[1])
+        self.refuse_implicit_masks(x)
         return super().__call__(x, mask=mask, **kwargs)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4
@@ -67,10 +74,13 @@ class EncoderBlock(_SelfAttending):
         self.feed_forward_residual.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
 
@@ -124,10 +134,13 @@ class Encoder(_SelfAttending):
             self.norm.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "batch length d_model"],
-        mask: Bool[Any, "#batch #heads #length #length"] | None = None,
+        x: Float[Any, "batch length {self.d_model}"],
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
     ):
         """The output, shaped as x; every block gets the mask."""
         # 1 pass through the blocks
@@ -151,6 +164,8 @@ class TransformerBlock(EncoderBlock):
     def __init__(
         self, embed_dim: int, num_heads: int, ff_dim: int, rate: float = 0.1, **kwargs
     ):
+        check_positive(embed_dim=embed_dim, ff_dim=ff_dim)
+        check_rate(rate=rate)
         super().__init__(
             embed_dim,
             num_heads,

@@ -10,8 +10,8 @@ from functools import partial
 import keras
 from keras import ops
 
-from ..checks import check_callable, check_choice, check_features, check_number
-from ..checks import check_positive, check_rate
+from ..checks import check_choice, check_features, check_number, check_positive
+from ..checks import check_rate
 from ..contracts import Any, Float, checked
 
 # %% ../../notebooks/07_feed_forward/keras.ipynb #implementation-3
@@ -55,6 +55,7 @@ class FeedForward(_KeepsShape):
         check_rate(dropout=dropout)
         check_choice(tuple(ACTIVATIONS), activation=activation)
         super().__init__(**kwargs)
+        self.d_model = d_model
         self.config = {"d_model": d_model, "d_ff": d_ff}
         self.config |= {"dropout": dropout, "activation": activation}
         self.expand = keras.layers.Dense(d_ff, dtype=self.dtype_policy)
@@ -68,9 +69,9 @@ class FeedForward(_KeepsShape):
         self.contract.build((None, self.config["d_ff"]))
         self.built = True
 
-    def call(self, x: Float[Any, "*batch d_model"], training: bool | None = None):
+    @checked
+    def call(self, x: Float[Any, "*batch {self.d_model}"], training: bool | None = None):
         """Each position's output, computed from this position alone."""
-        check_features(self.config["d_model"], x=x)
         activate = ACTIVATIONS[self.config["activation"]]
         weights_dtype = self.variable_dtype
 
@@ -105,10 +106,9 @@ class LayerNorm(keras.layers.LayerNormalization):
         super().build((None, self.d_model))
         self.built = True
 
-    def call(self, x: Float[Any, "*batch d_model"]):
+    @checked
+    def call(self, x: Float[Any, "*batch {self.d_model}"]):
         """The last axis, normalized."""
-        check_features(self.d_model, x=x)
-
         # 1 subtract the mean
         # 2 divide by the root
         # 3 scale and shift
@@ -164,15 +164,14 @@ class ResidualConnection(_TakesSublayer):
         self.norm.build(input_shape)
         self.built = True
 
+    @checked
     def call(
         self,
-        x: Float[Any, "*batch d_model"],
+        x: Float[Any, "*batch {self.norm.d_model}"],
         sublayer: Callable,
         training: bool | None = None,
     ):
         """x plus what the sub-layer, a function of one tensor, makes of it."""
-        check_callable(sublayer=sublayer)
-
         # 1 normalize, if pre-norm
         h = x
         if self.norm_first:
@@ -180,7 +179,7 @@ class ResidualConnection(_TakesSublayer):
         # 2 apply the sub-layer
         h = sublayer(h)
 
-        check_features(self.config["d_model"], x=x, sublayer_output=h)
+        check_features(self.norm.d_model, sublayer_output=h)
 
         # 3 drop, in training
         h = self.dropout(h, training=training)

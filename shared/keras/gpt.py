@@ -14,8 +14,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_context, check_logits, check_mask, check_positive
-from ..checks import check_sampling, check_seed, check_shape, known_values
+from ..checks import check_positive, check_rate, check_seed, check_shape
+from ..checks import known_values
+from ..checks.gpt import check_context, check_draw, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Texts
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
@@ -29,16 +30,13 @@ class LayerCache:
     """Keys and values of one block, with room for max_length positions."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any):
+        check_positive(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
         self.shape = shape  # (batch, heads, max_length, head_dim)
         self.room = ops.zeros((2, *shape), dtype)  # the keys, then the values
         self.length = 0
 
-    def append(
-        self,
-        key: Float[Any, "batch heads new head_dim"],
-        value: Float[Any, "batch heads new head_dim"],
-    ) -> tuple[Any, Any]:
-        """Remember; return those of all positions so far."""
+    def append(self, key: Any, value: Any) -> tuple[Any, Any]:
+        """Remember (batch, heads, new, head_dim) each; return those of all positions."""
         batch, heads, max_length, head_dim = self.shape
         start, new = self.length, key.shape[2]
         check_shape((batch, heads, new, head_dim), key=key, value=value)
@@ -131,6 +129,8 @@ class GPTModel(keras.Model):
         **kwargs,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
+        check_positive(d_model=d_model, max_length=max_length)
+        check_rate(dropout=dropout)
         if pad_id is not None and not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         super().__init__(**kwargs)
@@ -184,15 +184,15 @@ class GPTModel(keras.Model):
             )
         cached = 0 if cache is None else cache.length
         check_context(length, cached, self.max_length)
-        length_k = None if length is None else cached + length
-        check_mask(mask, batch, 1, 1, length_k)
+        if mask is not None and None not in (mask.shape[0], length):
+            check_shape((mask.shape[0], 1, 1, cached + length), mask=mask)
         return super().__call__(tokens, mask=mask, cache=cache, **kwargs)
 
     def call(
         self,
-        tokens: Integer[Any, "batch length"],
-        mask: Bool[Any, "#batch 1 1 length_k"] | None = None,
-        cache: KVCache | None = None,
+        tokens: Any,
+        mask: Any | None = None,
+        cache: Any | None = None,
         training: bool | None = None,
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
@@ -335,15 +335,16 @@ def draw(
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never drawn.
     """
-    numbers = as_numpy(uniforms)[:, None]
+    exact = as_numpy(probabilities).astype("float64")
+    numbers = as_numpy(uniforms)
+    check_draw(exact, numbers)
 
     # 1 add up from the left
-    exact = as_numpy(probabilities).astype("float64")
     sums = exact.cumsum(axis=-1)
     # 2 stretch the sums to end at 1
     sums = sums / sums[:, -1:]
     # 3 count those that are not above the number
-    return (sums <= numbers).sum(axis=-1)
+    return (sums <= numbers[:, None]).sum(axis=-1)
 
 
 def _choose(

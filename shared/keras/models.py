@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from ..checks import check_entries, check_features, check_positive
-from ..contracts import Any, checked
+from ..contracts import Any, Float, checked
 
 # %% ../../notebooks/02_models/keras.ipynb #implementation-2
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -35,7 +35,8 @@ class MLP(keras.Model):
         self.readout.build((None, self.hidden_features))
         self.built = True
 
-    def call(self, x: Any) -> Any:
+    @checked
+    def call(self, x: Float[Any, "*batch in_features"]) -> Any:
         """Map (..., in_features) to (..., out_features)."""
         check_features(self.in_features, x=x)
 
@@ -55,7 +56,8 @@ class MLP(keras.Model):
         }
 
 # %% ../../notebooks/02_models/keras.ipynb #implementation-4
-def mlp(params: dict[str, Any], x: Any) -> Any:
+@checked
+def mlp(params: dict[str, Any], x: Float[Any, "*batch in_features"]) -> Any:
     """Two linear layers with a ReLU between them, as a function of its parameters.
 
     params has hidden.kernel (in, hidden), hidden.bias (hidden,), readout.kernel

@@ -11,7 +11,8 @@ import numpy as np
 from keras import ops
 from numpy import ndarray
 
-from ..checks import check_context, check_positive
+from ..checks import check_positive
+from ..checks.gpt import check_context
 from ..contracts import Integer, checked
 from ..data.corpus import windows
 from .attention import MultiHeadAttention, causal_mask

@@ -21,6 +21,7 @@ from keras import ops
 from ..checks import check_choice
 from ..contracts import Integer, checked
 from ..data import grammar
+from ..frameworks import private
 from ..frameworks.processes import check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .gpt import GPTModel
@@ -124,16 +125,12 @@ def compute_in_float64() -> None:
 
     On JAX, Keras silently computes in float32 in some layers, LayerNormalization among
     them, whatever its policy and JAX's own setting say: one entry of a table that is
-    no part of its interface decides. This changes that entry.
+    no part of its interface decides. `private` changes that entry.
     """
     keras.config.set_floatx("float64")
     keras.config.set_dtype_policy("float64")
     if keras.backend.backend() == "jax":
-        import jax
-        from keras.src.backend.common import dtypes
-
-        jax.config.update("jax_enable_x64", True)
-        dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+        private.let_jax_compute_in_float64()
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-jax
 def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:

@@ -9,8 +9,8 @@ import math
 import keras
 from keras import ops
 
-from ..checks import check_decoding, check_features, check_number
-from ..checks import check_positive, check_vocabularies
+from ..checks import check_features, check_number, check_positive
+from ..checks.seq2seq import check_decoding, check_vocabularies
 from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import END_ID, PAD_ID, START_ID
 from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
@@ -38,10 +38,9 @@ class TiedProjection(keras.layers.Layer):
         shape = (self.embedding.vocab_size,)
         self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
 
-    def call(self, x: Any) -> Any:
+    @checked
+    def call(self, x: Float[Any, "*batch {self.embedding.d_model}"]) -> Any:
         """Map (..., d_model) to (..., vocab_size)."""
-        check_features(self.embedding.d_model, x=x)
-
         # 1 compare with every token's vector
         table = ops.transpose(self.embedding.embeddings)
         logits = ops.matmul(x, table)

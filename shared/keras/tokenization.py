@@ -16,12 +16,13 @@ import numpy as np
 from keras.layers import TextVectorization
 from tokenizers import ByteLevelBPETokenizer
 
-from ..checks import check_texts, check_unicode
+from ..checks.text import check_texts, check_unicode
 from ..contracts import checked
 from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
 from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
 from ..data.vocabularies import from_letters, to_letters
 from shared.data.vocabularies import (
+    check_byte_pair_size,
     check_encodes,
     check_learned,
     check_rows,
@@ -153,10 +154,7 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     258 is a vocabulary without merges. Training ends early if every word is one token.
     """
     sentences = check_texts(sentences=sentences)
-    if vocab_size < len(byte_pair_vocabulary([])):
-        raise ValueError(
-            f"vocab_size={vocab_size}: expected at least 258, with every byte"
-        )
+    check_byte_pair_size(vocab_size)
     settings = {"min_frequency": 1, "show_progress": False}
     settings |= {"vocab_size": vocab_size, "special_tokens": list(GPT_SPECIALS)}
     learner = ByteLevelBPETokenizer()

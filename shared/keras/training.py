@@ -15,9 +15,10 @@ import numpy as np
 from keras import ops
 from numpy import ndarray
 
-from ..checks import check_adam, check_batch, check_number, check_positive
-from ..checks import check_rate, check_run, check_targets, known_values
+from ..checks import check_number, check_positive, check_rate, known_values
+from ..checks.training import check_adam, check_batch, check_run, check_targets
 from ..contracts import Float, Integer, checked
+from ..frameworks import private
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
 
@@ -36,6 +37,7 @@ def cross_entropy(
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
     check_rate(label_smoothing=label_smoothing)
+    logits = ops.convert_to_tensor(logits)  # JAX misreads a foreign byte order elsewhere
     values = known_values(targets)  # None in a compiled step
     if values is not None:
         check_targets(values, logits.shape[-1], ignore_index)
@@ -139,9 +141,9 @@ class Adam(keras.optimizers.Optimizer):
 
     def apply(self, grads: list, trainable_variables: list | None = None) -> None:
         """Take a step."""
-        weights = list(trainable_variables or self._trainable_variables)
+        weights = None if trainable_variables is None else list(trainable_variables)
         # an embedding's gradient comes as rows with repeats; reshape adds them up
-        pairs = zip(grads, weights)
+        pairs = zip(grads, weights or grads)
         grads = [g if g is None else ops.reshape(g, w.shape) for g, w in pairs]
 
         # 1 clip the gradient
@@ -150,17 +152,15 @@ class Adam(keras.optimizers.Optimizer):
 
     def update_step(self, gradient, variable, learning_rate) -> None:
         """Move one weight by its gradient; called by `apply` for each."""
-        index = self._get_variable_index(variable)
+        index = private.place_of(variable, self)
         m, v = self.first_moment[index], self.second_moment[index]
         rate = ops.cast(learning_rate, m.dtype)
         s = ops.cast(self.iterations + 1, m.dtype)
         beta_1, beta_2, g, weight = self.beta_1, self.beta_2, gradient, variable
 
         # 3 update the two running means
-        m_change = (1 - beta_1) * (g - m)
-        v_change = (1 - beta_2) * (g * g - v)
-        self.assign_add(m, m_change)
-        self.assign_add(v, v_change)
+        self._follow(m, g, beta_1)
+        self._follow(v, g * g, beta_2)
         # 4 correct their bias
         m_hat = m / _one_minus_power(beta_1, s)
         v_hat = v / _one_minus_power(beta_2, s)
@@ -168,6 +168,13 @@ class Adam(keras.optimizers.Optimizer):
         root = ops.sqrt(v_hat)
         step = m_hat / (root + self.epsilon)
         self.assign_sub(weight, rate * step)
+
+    def _follow(self, mean, new, beta: float) -> None:
+        """Make a running mean beta of itself and 1 - beta of what is new."""
+        if beta < 0.5:  # counted from the new end, which is nearer: no digits are lost
+            self.assign(mean, new + beta * (mean - new))
+        else:
+            self.assign_add(mean, (1 - beta) * (new - mean))
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an optimizer like this one."""
@@ -467,7 +474,7 @@ def _moments(model: keras.Model, optimizer: Adam) -> list[dict[str, keras.Variab
     optimizer.build(model.trainable_variables)
     places = slots(model).items()
     try:
-        index = {n: optimizer._get_variable_index(slot.parameter) for n, slot in places}
+        index = {n: private.place_of(slot.parameter, optimizer) for n, slot in places}
     except KeyError:
         told = "optimizer was made for another model: expected this one's"
         raise ValueError(told) from None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy import ndarray
 
+from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, Integer, checked
 from .models import Dropout, Linear, Module
 
@@ -34,7 +35,8 @@ def causal_mask(
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     length_k = length_q if length_k is None else length_k
-    if not 1 <= length_q <= length_k:
+    check_positive(length_q=length_q, length_k=length_k)
+    if length_q > length_k:
         raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     return np.tri(length_q, length_k, length_k - length_q, dtype=bool)
 
@@ -134,10 +136,10 @@ class MultiHeadAttention(Module):
         dropout: float = 0.0,
         rng: np.random.Generator | int | None = None,
     ):
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        check_positive(d_model=d_model, num_heads=num_heads)
+        check_rate(dropout=dropout)
+        if d_model % num_heads:
             raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
         self.query = Linear(d_model, d_model, rng)

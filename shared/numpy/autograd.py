@@ -16,7 +16,8 @@ import numpy as np
 from numpy import ndarray
 
 from .. import diagrams
-from ..checks import check_objective, check_shape
+from ..checks import check_shape
+from ..checks.autograd import check_objective
 from ..contracts import Float, checked
 
 # %% ../../notebooks/01_autograd/numpy.ipynb #implementation-9
@@ -236,7 +237,7 @@ def matmul(a: ndarray, b: ndarray) -> tuple:
     """The matrix product of (..., n, k) and (..., k, m); leading axes broadcast."""
     for name, array in (("a", a), ("b", b)):
         if np.ndim(array) < 2:
-            raise ValueError(
+            raise TypeError(
                 f"{name} has shape {np.shape(array)}: expected 2 axes or more"
             )
     return a @ b, lambda g: g @ b.swapaxes(-1, -2), lambda g: a.swapaxes(-1, -2) @ g

@@ -10,8 +10,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_choice, check_masking, check_positive
-from ..checks import check_rate, check_segments, check_shape, check_tokens
+from ..checks import check_choice, check_positive, check_rate, check_shape
+from ..checks import check_tokens
+from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
@@ -177,6 +178,7 @@ class Pooler(Module):
 
     @checked
     def __init__(self, d_model: int, rng: np.random.Generator | int | None = None):
+        check_positive(d_model=d_model)
         self.d_model = d_model
         self.dense = Linear(d_model, d_model, rng)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_mask, check_positive, check_vectors
+from ..checks import check_positive
 from ..contracts import Bool, Float, checked
 from shared.numpy.attention import (
     MultiHeadAttention,
@@ -29,14 +29,16 @@ class CausalSelfAttention(MultiHeadAttention):
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
+    @checked
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[ndarray, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        check_vectors(self.d_model, x=x)
         heads = self.num_heads
 
         # 1 project the input
@@ -52,8 +54,12 @@ class CausalSelfAttention(MultiHeadAttention):
             k, v = _append(cache, k, v)
 
         length_q, length_k = q.shape[2], k.shape[2]
-        check_mask(mask, len(x), heads, length_q, length_k)
         attend, drop = scaled_dot_product_attention, self.dropout
+        if mask is not None and mask.shape[-1] not in (1, length_k):
+            raise TypeError(
+                f"mask has shape {tuple(mask.shape)}: "
+                f"expected one that broadcasts to {length_k} keys"
+            )
 
         # 4 hide later positions
         if length_q > 1:
@@ -109,14 +115,16 @@ class DecoderOnlyBlock(Module):
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
         self.feed_forward_residual = ResidualConnection(*residual)
 
+    @checked
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[ndarray, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        check_vectors(self.d_model, x=x)
 
         # 1 make attention a function of one array
         def attend(h):

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy import ndarray
 
+from ..checks import check_rate
 from ..contracts import Bool, Float, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from .attention import padding_mask
@@ -40,6 +41,7 @@ class MutationModel(Module):
         pad_id: int = PAD_ID,
         rng: np.random.Generator | int | None = None,
     ):
+        check_rate(dropout=dropout)
         rng = np.random.default_rng(rng)
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model, rng)
         self.dropout = Dropout(dropout, rng)

@@ -12,8 +12,8 @@ import re
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_divides, check_heads, check_lenet, check_positive
-from ..checks import check_shape
+from ..checks import check_divides, check_positive, check_shape
+from ..checks.einops import check_lenet
 from ..contracts import Float, Shaped, checked
 from .models import Linear, Module, Parameter
 
@@ -25,7 +25,7 @@ def split_heads(x: Shaped[ndarray, "batch length d_model"], num_heads: int) -> n
     Source: Vaswani et al. 2017, section 3.2.2.
     """
     b, n, d_model = x.shape
-    check_heads(d_model, num_heads)
+    check_divides({"num_heads": num_heads}, d_model=d_model)
 
     # 1 split the features into heads
     heads = x.reshape(b, n, num_heads, d_model // num_heads)
@@ -289,7 +289,8 @@ class Convolution(Module):
         rng: np.random.Generator | int | None = None,
     ):
         check_positive(in_channels=in_channels, out_channels=out_channels)
-        if kernel_size < 1 or kernel_size % 2 == 0:
+        check_positive(kernel_size=kernel_size)
+        if kernel_size % 2 == 0:
             raise ValueError(f"kernel_size={kernel_size}: expected an odd number")
         self.in_channels = in_channels
         limit = math.sqrt(6 / (kernel_size**2 * (in_channels + out_channels)))

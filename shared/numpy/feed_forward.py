@@ -12,8 +12,8 @@ import numpy as np
 from numpy import ndarray
 from scipy.special import erf
 
-from ..checks import check_callable, check_choice, check_features, check_number
-from ..checks import check_positive, check_rate, check_shape
+from ..checks import check_choice, check_features, check_number, check_positive
+from ..checks import check_rate, check_shape
 from ..contracts import Float, checked
 from .models import Dropout, Linear, Module, Parameter
 
@@ -89,12 +89,14 @@ class FeedForward(Module):
         check_rate(dropout=dropout)
         check_choice(tuple(ACTIVATIONS), activation=activation)
         rng = np.random.default_rng(rng)
+        self.d_model = d_model
         self.expand = Linear(d_model, d_ff, rng)
         self.contract = Linear(d_ff, d_model, rng)
         self.dropout = Dropout(dropout, rng)
         self.activate, self.activate_backward = ACTIVATIONS[activation]
 
-    def forward(self, x: Float[ndarray, "*batch d_model"]):
+    @checked
+    def forward(self, x: Float[ndarray, "*batch {self.d_model}"]):
         """Each position's output, computed from this position alone."""
         # 1 widen
         self.h = self.expand(x)
@@ -105,7 +107,8 @@ class FeedForward(Module):
         # 4 narrow
         return self.contract(h)
 
-    def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
+    @checked
+    def backward(self, grad_output: Float[ndarray, "*batch {self.d_model}"]):
         """Add to the parameters' gradients; return that of x."""
         # 4 narrow
         grad = self.contract.backward(grad_output)
@@ -128,14 +131,13 @@ class LayerNorm(Module):
     def __init__(self, d_model: int, eps: float = 1e-5):
         check_positive(d_model=d_model)
         check_number(0, eps=eps)
-        self.eps = eps
+        self.d_model, self.eps = d_model, eps
         self.gamma = Parameter(np.ones(d_model))
         self.beta = Parameter(np.zeros(d_model))
 
-    def forward(self, x: Float[ndarray, "*batch d_model"]):
+    @checked
+    def forward(self, x: Float[ndarray, "*batch {self.d_model}"]):
         """The last axis, normalized."""
-        check_features(len(self.gamma.value), x=x)
-
         # 1 subtract the mean
         centered = x - x.mean(axis=-1, keepdims=True)
         # 2 divide by the root
@@ -147,10 +149,11 @@ class LayerNorm(Module):
         h = h * self.gamma.value
         return h + self.beta.value
 
-    def backward(self, grad_output: Float[ndarray, "*batch d_model"]):
+    @checked
+    def backward(self, grad_output: Float[ndarray, "*batch {self.d_model}"]):
         """Add to the gradients of gamma and beta; return that of x."""
         check_shape(self.normalized.shape, grad_output=grad_output)
-        normalized, d_model = self.normalized, len(self.gamma.value)
+        normalized, d_model = self.normalized, self.d_model
 
         # 3 scale and shift
         grad_gamma = grad_output * normalized
@@ -183,10 +186,11 @@ class ResidualConnection(Module):
         self.norm, self.dropout = LayerNorm(d_model, eps), Dropout(dropout, rng)
         self.norm_first = norm_first
 
-    def forward(self, x: Float[ndarray, "*batch d_model"], sublayer: Callable):
+    @checked
+    def forward(
+        self, x: Float[ndarray, "*batch {self.norm.d_model}"], sublayer: Callable
+    ):
         """x plus what the sub-layer, a function of one array, makes of it."""
-        check_callable(sublayer=sublayer)
-
         # 1 normalize, if pre-norm
         h = x
         if self.norm_first:
@@ -194,7 +198,7 @@ class ResidualConnection(Module):
         # 2 apply the sub-layer
         h = sublayer(h)
 
-        check_features(len(self.norm.gamma.value), x=x, sublayer_output=h)
+        check_features(self.norm.d_model, sublayer_output=h)
 
         # 3 drop, in training
         h = self.dropout(h)
@@ -205,12 +209,13 @@ class ResidualConnection(Module):
             h = self.norm(h)
         return h
 
+    @checked
     def backward(
-        self, grad_output: Float[ndarray, "*batch d_model"], sublayer_backward: Callable
+        self,
+        grad_output: Float[ndarray, "*batch {self.norm.d_model}"],
+        sublayer_backward: Callable,
     ):
         """The gradient of x; sublayer_backward is the backward pass of the sub-layer."""
-        check_callable(sublayer_backward=sublayer_backward)
-
         # 5 normalize, if post-norm
         grad = grad_output if self.norm_first else self.norm.backward(grad_output)
         # 3 drop, in training

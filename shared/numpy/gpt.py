@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_context, check_logits, check_mask, check_positive
-from ..checks import check_sampling, check_seed, check_shape
+from ..checks import check_positive, check_rate, check_seed, check_shape
+from ..checks.gpt import check_context, check_draw, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Texts
 from ..frameworks.modes import evaluation_mode
@@ -28,16 +28,13 @@ class LayerCache:
     """Keys and values of one block, with room for max_length positions."""
 
     def __init__(self, shape: tuple[int, ...], dtype: type):
+        check_positive(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
         self.keys = np.zeros(shape, dtype)  # (batch, heads, max_length, head_dim)
         self.values = np.zeros(shape, dtype)
         self.length = 0
 
-    def append(
-        self,
-        key: Float[ndarray, "batch heads new head_dim"],
-        value: Float[ndarray, "batch heads new head_dim"],
-    ) -> tuple[ndarray, ndarray]:
-        """Remember; return those of all positions so far."""
+    def append(self, key: ndarray, value: ndarray) -> tuple[ndarray, ndarray]:
+        """Remember (batch, heads, new, head_dim) each; return those of all positions."""
         batch, heads, max_length, head_dim = self.keys.shape
         start, new = self.length, key.shape[2]
         check_shape((batch, heads, new, head_dim), key=key, value=value)
@@ -109,6 +106,7 @@ class GPTModel(Module):
         rng: np.random.Generator | int | None = None,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
+        check_rate(dropout=dropout)
         if pad_id is not None and not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         rng = np.random.default_rng(rng)
@@ -236,7 +234,8 @@ class GPTModel(Module):
             )
         cached = 0 if cache is None else cache.length
         check_context(length, cached, self.max_length)
-        check_mask(mask, batch, 1, 1, cached + length)
+        if mask is not None:
+            check_shape((len(mask), 1, 1, cached + length), mask=mask)
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-16
 @checked
@@ -291,6 +290,8 @@ def draw(
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never drawn.
     """
+    check_draw(probabilities, uniforms)
+
     # 1 add up from the left
     sums = probabilities.cumsum(axis=-1, dtype=float)
     # 2 stretch the sums to end at 1

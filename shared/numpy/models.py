@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_entries, check_features, check_positive, check_shape
+from ..checks import check_entries, check_features, check_floats, check_positive
+from ..checks import check_shape
 from ..contracts import checked
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-2
@@ -117,6 +118,7 @@ class Linear(Module):
     def forward(self, x: ndarray) -> ndarray:
         """Map (..., in_features) to (..., out_features)."""
         d_in, d_out = self.kernel.value.shape
+        check_floats(x=x)
         check_features(d_in, x=x)
         self.x = x  # for the backward pass
         y = x.reshape(-1, d_in) @ self.kernel.value
@@ -148,6 +150,7 @@ class Dropout(Module):
 
     def forward(self, x: ndarray) -> ndarray:
         """Drop in training; return x itself in evaluation."""
+        check_floats(x=x)
         self.scale = None
         if not self.training or self.rate == 0:
             return x
@@ -210,6 +213,7 @@ def mlp(params: dict[str, ndarray], x: ndarray) -> ndarray:
     """
     names = ("hidden.kernel", "hidden.bias", "readout.kernel", "readout.bias")
     check_entries(names, params=params)
+    check_floats(x=x)
     check_features(len(params["hidden.kernel"]), x=x)
 
     # 1 compute the hidden features

@@ -9,7 +9,8 @@ import math
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_context, check_number, check_positive, check_tokens
+from ..checks import check_number, check_positive, check_tokens
+from ..checks.gpt import check_context
 from ..contracts import Integer, checked
 from ..data.corpus import windows
 from .attention import MultiHeadAttention, causal_mask

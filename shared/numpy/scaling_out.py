@@ -47,6 +47,7 @@ class Group:
         self.buffers, self.barrier = buffers, barrier
         self.bytes_received = 0
 
+    @checked
     def reduce_scatter(self, vector: Float[ndarray, "length"]) -> ndarray:
         """Add up the vectors of all workers; return this worker's part of the sum."""
         own, left = self._write(vector)
@@ -61,6 +62,7 @@ class Group:
             self.barrier.wait()
         return own[self.rank].copy()
 
+    @checked
     def all_gather(self, part: Float[ndarray, "part"], length: int) -> ndarray:
         """Join the parts of all workers to one vector of this length."""
         vector = np.zeros(length)
@@ -74,6 +76,7 @@ class Group:
             self.barrier.wait()
         return np.concatenate(own)
 
+    @checked
     def all_reduce(self, vector: Float[ndarray, "length"]) -> ndarray:
         """Add up the vectors of all workers; every worker gets the whole sum."""
         return self.all_gather(self.reduce_scatter(vector), len(vector))
@@ -237,11 +240,12 @@ class ParallelFeedForward:
         group: Group,
     ):
         check_workers(group.world_size, d_ff=expand.shape[1])
-        self.group = group
+        self.group, self.d_model = group, len(expand)
         self.expand = np.split(expand, group.world_size, axis=1)[group.rank]
         self.contract = np.split(contract, group.world_size, axis=0)[group.rank]
 
-    def forward(self, x: Float[ndarray, "rows d_model"]) -> ndarray:
+    @checked
+    def forward(self, x: Float[ndarray, "rows {self.d_model}"]) -> ndarray:
         """The output of the whole network, on every worker."""
         # 1 widen, by this worker's columns
         self.x, self.h = x, x @ self.expand
@@ -252,7 +256,8 @@ class ParallelFeedForward:
         # 4 add up the shares of all workers
         return self.group.all_reduce(share.ravel()).reshape(share.shape)
 
-    def backward(self, grad_output: Float[ndarray, "rows d_model"]) -> ndarray:
+    @checked
+    def backward(self, grad_output: Float[ndarray, "rows {self.d_model}"]) -> ndarray:
         """The gradient of x; those of the two kernels are kept, each worker its part."""
         # 3 narrow, by this worker's rows
         self.grad_contract = self.a.T @ grad_output

@@ -7,8 +7,8 @@ __all__ = ['TiedProjection', 'Seq2SeqTransformer', 'greedy_decode', 'beam_search
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_decoding, check_features, check_number
-from ..checks import check_positive, check_shape, check_vocabularies
+from ..checks import check_features, check_number, check_positive, check_shape
+from ..checks.seq2seq import check_decoding, check_vocabularies
 from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import END_ID, PAD_ID, START_ID
 from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
@@ -30,13 +30,13 @@ class TiedProjection(Module):
 
     @checked
     def __init__(self, embedding: TokenEmbedding):
+        self.d_model = embedding.d_model
         self.embeddings = embedding.embeddings  # the same Parameter, no copy
         self.bias = Parameter(np.zeros(embedding.vocab_size))
 
-    def forward(self, x: ndarray) -> ndarray:
+    @checked
+    def forward(self, x: Float[ndarray, "*batch {self.d_model}"]) -> ndarray:
         """Map (..., d_model) to (..., vocab_size)."""
-        check_features(self.embeddings.value.shape[1], x=x)
-
         # 1 compare with every token's vector
         logits = x @ self.embeddings.value.T
         # 2 add every token's bias

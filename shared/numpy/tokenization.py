@@ -38,11 +38,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_texts, check_unicode
+from ..checks.text import check_texts, check_unicode
 from ..contracts import checked
 from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
 from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
 from shared.data.vocabularies import (
+    check_byte_pair_size,
     check_encodes,
     check_learned,
     check_rows,
@@ -246,11 +247,8 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     Source: Sennrich et al. 2016, section 3.2, algorithm 1.
     """
     sentences = check_texts(sentences=sentences)
+    check_byte_pair_size(vocab_size)
     vocabulary = byte_pair_vocabulary([])
-    if vocab_size < len(vocabulary):
-        raise ValueError(
-            f"vocab_size={vocab_size}: expected at least 258, with every byte"
-        )
 
     # 1 cut the sentences into words, and count each
     texts = [f" {each}" for each in sentences if each]

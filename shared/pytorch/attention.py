@@ -12,6 +12,7 @@ from einops import einsum, rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, Integer, checked
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-3
@@ -25,7 +26,8 @@ def causal_mask(
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     length_k = length_q if length_k is None else length_k
-    if not 1 <= length_q <= length_k:
+    check_positive(length_q=length_q, length_k=length_k)
+    if length_q > length_k:
         raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     return torch.ones(length_q, length_k, dtype=torch.bool).tril(length_k - length_q)
 
@@ -79,10 +81,10 @@ class MultiHeadAttention(nn.Module):
 
     @checked
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0):
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        check_positive(d_model=d_model, num_heads=num_heads)
+        check_rate(dropout=dropout)
+        if d_model % num_heads:
             raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout}: expected a rate in [0, 1)")
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.query = nn.Linear(d_model, d_model)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import diagrams
-from ..checks import check_objective
+from ..checks.autograd import check_objective
 from ..contracts import Float, checked
 
 # %% ../../notebooks/01_autograd/pytorch.ipynb #implementation-2

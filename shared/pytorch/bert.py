@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_choice, check_masking, check_positive
-from ..checks import check_rate, check_segments, check_tokens
+from ..checks import check_choice, check_positive, check_rate, check_tokens
+from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights

@@ -12,7 +12,7 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_mask, check_positive, check_vectors
+from ..checks import check_positive
 from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention, causal_mask
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
@@ -31,8 +31,6 @@ def _masked_attention(
 ):
     """The same for queries that are the last positions, and beside another mask."""
     length_q, length_k = query.shape[2], key.shape[2]
-    if mask is not None:
-        mask = mask[(None,) * (4 - mask.ndim)]  # PyTorch wants at least two axes
     if length_q > 1:  # one new position sees all
         causal = causal_mask(length_q, length_k).to(query.device)
         mask = causal if mask is None else mask & causal
@@ -47,14 +45,16 @@ class CausalSelfAttention(MultiHeadAttention):
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
+    @checked
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Tensor, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        check_vectors(self.d_model, x=x)
         layers = (self.query, self.key, self.value)
         weight = torch.cat([layer.weight for layer in layers])  # (3 d_model, d_model)
         bias = torch.cat([layer.bias for layer in layers])
@@ -74,8 +74,12 @@ class CausalSelfAttention(MultiHeadAttention):
             k, v = _append(cache, k, v)
 
         length_q, length_k = q.shape[2], k.shape[2]
-        check_mask(mask, len(x), heads, length_q, length_k)
         drop = self.dropout
+        if mask is not None and mask.shape[-1] not in (1, length_k):
+            raise TypeError(
+                f"mask has shape {tuple(mask.shape)}: "
+                f"expected one that broadcasts to {length_k} keys"
+            )
 
         # 4 hide later positions
         # 5 attend
@@ -126,14 +130,16 @@ class DecoderOnlyBlock(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
         self.feed_forward_residual = ResidualConnection(*residual)
 
+    @checked
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Tensor, "#length #length_k"]
+        | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        check_vectors(self.d_model, x=x)
 
         # 1 make attention a function of one array
         def attend(h):

@@ -9,7 +9,8 @@ from einops import rearrange, reduce
 from einops.layers.torch import Rearrange, Reduce
 from torch import Tensor, nn
 
-from ..checks import check_divides, check_heads, check_lenet, check_positive
+from ..checks import check_divides, check_positive
+from ..checks.einops import check_lenet
 from ..contracts import Float, Shaped, checked
 
 # %% ../../notebooks/03_einops/pytorch.ipynb #implementation-9
@@ -19,7 +20,7 @@ def split_heads(x: Shaped[Tensor, "batch length d_model"], num_heads: int) -> Te
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
-    check_heads(x.shape[2], num_heads)
+    check_divides({"num_heads": num_heads}, d_model=x.shape[2])
 
     # 1 split the features into heads
     # 2 move the heads before the positions

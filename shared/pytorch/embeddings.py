@@ -5,7 +5,6 @@ __all__ = ['TokenEmbedding', 'sinusoidal_position_encoding', 'PositionalEncoding
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #title-3
 import math
-from collections.abc import Callable
 
 import torch
 from einops import rearrange
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 
 from ..checks import check_positive, check_tokens
 from ..contracts import Float, Integer, checked
+from ..frameworks import private
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-3
 class TokenEmbedding(nn.Embedding):
@@ -73,7 +73,7 @@ def sinusoidal_position_encoding(
     return encoding.to(dtype or torch.get_default_dtype())
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-7
-class PositionalEncoding(nn.Module):
+class PositionalEncoding(private.RecomputedOnCast, nn.Module):
     """Add its sinusoidal position to every vector of a sequence, then drop out.
 
     Source: Vaswani et al. 2017, sections 3.5 and 5.4.
@@ -90,15 +90,11 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("encoding", sinusoid, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
-    def _apply(
-        self, fn: Callable[[Tensor], Tensor], recurse: bool = True
-    ) -> "PositionalEncoding":
-        super()._apply(fn, recurse)
-        # A cast to float64 can't bring back lost digits, so the table is computed again.
+    def recompute(self) -> None:
+        """Make the table again: a cast to float64 does not bring back lost digits."""
         dtype, device = self.encoding.dtype, self.encoding.device
         sinusoid = sinusoidal_position_encoding(self.max_length, self.d_model, dtype)
         self.encoding = sinusoid.to(device)
-        return self
 
     @checked
     def forward(

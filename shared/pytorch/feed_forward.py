@@ -10,8 +10,8 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_callable, check_choice, check_features, check_number
-from ..checks import check_positive, check_rate
+from ..checks import check_choice, check_features, check_number, check_positive
+from ..checks import check_rate
 from ..contracts import Float, checked
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-3
@@ -37,15 +37,15 @@ class FeedForward(nn.Module):
         check_rate(dropout=dropout)
         check_choice(tuple(ACTIVATIONS), activation=activation)
         super().__init__()
+        self.d_model = d_model
         self.expand = nn.Linear(d_model, d_ff)
         self.contract = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
         self.activate = ACTIVATIONS[activation]
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]):
+    @checked
+    def forward(self, x: Float[Tensor, "*batch {self.d_model}"]):
         """Each position's output, computed from this position alone."""
-        check_features(self.expand.in_features, x=x)
-
         # 1 widen
         h = self.expand(x)
         # 2 activate
@@ -68,11 +68,11 @@ class LayerNorm(nn.LayerNorm):
         check_positive(d_model=d_model)
         check_number(0, eps=eps)
         super().__init__(d_model, eps=eps)
+        self.d_model = d_model
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]):
+    @checked
+    def forward(self, x: Float[Tensor, "*batch {self.d_model}"]):
         """The last axis, normalized."""
-        check_features(len(self.weight), x=x)
-
         # 1 subtract the mean
         # 2 divide by the root
         # 3 scale and shift
@@ -100,10 +100,9 @@ class ResidualConnection(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
-    def forward(self, x: Float[Tensor, "*batch d_model"], sublayer: Callable):
+    @checked
+    def forward(self, x: Float[Tensor, "*batch {self.norm.d_model}"], sublayer: Callable):
         """x plus what the sub-layer, a function of one tensor, makes of it."""
-        check_callable(sublayer=sublayer)
-
         # 1 normalize, if pre-norm
         h = x
         if self.norm_first:
@@ -111,7 +110,7 @@ class ResidualConnection(nn.Module):
         # 2 apply the sub-layer
         h = sublayer(h)
 
-        check_features(len(self.norm.weight), x=x, sublayer_output=h)
+        check_features(self.norm.d_model, sublayer_output=h)
 
         # 3 drop, in training
         h = self.dropout(h)

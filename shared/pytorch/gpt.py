@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_context, check_logits, check_mask, check_positive
-from ..checks import check_sampling, check_seed, check_shape
+from ..checks import check_positive, check_seed, check_shape
+from ..checks.gpt import check_context, check_draw, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Texts
 from ..frameworks.modes import evaluation_mode
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
-from ..frameworks.weights import set_weights
+from ..frameworks.weights import as_numpy, set_weights
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
 from .feed_forward import LayerNorm
@@ -29,16 +29,13 @@ class LayerCache:
     """Keys and values of one block, with room for max_length positions."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any):
+        check_positive(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
         self.keys = torch.zeros(shape, dtype=dtype, device=device)
         self.values = torch.zeros(shape, dtype=dtype, device=device)
         self.length = 0
 
-    def append(
-        self,
-        key: Float[Tensor, "batch heads new head_dim"],
-        value: Float[Tensor, "batch heads new head_dim"],
-    ) -> tuple[Tensor, Tensor]:
-        """Remember; return those of all positions so far."""
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Remember (batch, heads, new, head_dim) each; return those of all positions."""
         batch, heads, max_length, head_dim = self.keys.shape
         start, new = self.length, key.shape[2]
         check_shape((batch, heads, new, head_dim), key=key, value=value)
@@ -212,7 +209,8 @@ class GPTModel(nn.Module):
             )
         cached = 0 if cache is None else cache.length
         check_context(length, cached, self.max_length)
-        check_mask(mask, batch, 1, 1, cached + length)
+        if mask is not None:
+            check_shape((len(mask), 1, 1, cached + length), mask=mask)
 
 # %% ../../notebooks/14_gpt/pytorch.ipynb #implementation-13
 @checked
@@ -264,6 +262,8 @@ def draw(
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never drawn.
     """
+    check_draw(as_numpy(probabilities), as_numpy(uniforms))
+
     # 1 add up from the left
     sums = probabilities.cpu().double().cumsum(dim=-1)
     # 2 stretch the sums to end at 1

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_entries, check_features, check_positive
-from ..contracts import checked
+from ..contracts import Any, Float, checked
 
 # %% ../../notebooks/02_models/pytorch.ipynb #implementation-2
 class MLP(nn.Module):
@@ -22,7 +22,8 @@ class MLP(nn.Module):
         self.hidden = nn.Linear(in_features, hidden_features)
         self.readout = nn.Linear(hidden_features, out_features)
 
-    def forward(self, x: Tensor) -> Tensor:
+    @checked
+    def forward(self, x: Float[Tensor, "*batch in_features"]) -> Tensor:
         """Map (..., in_features) to (..., out_features)."""
         check_features(self.hidden.in_features, x=x)
 
@@ -34,7 +35,8 @@ class MLP(nn.Module):
         return self.readout(h)
 
 # %% ../../notebooks/02_models/pytorch.ipynb #implementation-4
-def mlp(params: dict[str, Tensor], x: Tensor) -> Tensor:
+@checked
+def mlp(params: dict[str, Any], x: Float[Tensor, "*batch in_features"]) -> Tensor:
     """Two linear layers with a ReLU between them, as a function of its parameters.
 
     params has hidden.kernel (in, hidden), hidden.bias (hidden,), readout.kernel

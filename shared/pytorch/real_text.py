@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from .. import best_device, set_seed
-from ..checks import check_context, check_positive
+from ..checks import check_positive
+from ..checks.gpt import check_context
 from ..contracts import Integer, checked
 from ..data import text
 from ..data.corpus import END_ID, Corpus, bits_per_byte, check_parts

@@ -7,6 +7,7 @@ __all__ = ['ENGINES', 'CONFIG', 'BATCH', 'RATE', 'DEMONSTRATIONS', 'join_group',
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-imports
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -24,9 +25,10 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from ..checks import check_choice, check_mask, check_vectors
+from ..checks import check_choice
 from ..contracts import Bool, Float, Integer, checked
 from ..data import grammar
+from ..frameworks import private
 from ..frameworks.processes import STORE, check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .decoder import CausalSelfAttention
@@ -110,6 +112,16 @@ class ShardedAttention(CausalSelfAttention):
     workers: `parallelize_module` sees to both.
     """
 
+    @classmethod
+    def of(cls, attention: CausalSelfAttention) -> "ShardedAttention":
+        """A layer with the weights of another, and a forward pass of its own."""
+        sizes = (attention.d_model, attention.num_heads, attention.dropout.p)
+        with torch.device("meta"):  # where no weights are drawn
+            layer = cls(*sizes)
+        layer.load_state_dict(attention.state_dict(), assign=True)
+        return layer.train(attention.training)
+
+    @checked
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
@@ -117,8 +129,6 @@ class ShardedAttention(CausalSelfAttention):
         cache: None = None,
     ):
         """The output, shaped as x; there is no cache."""
-        check_vectors(self.d_model, x=x)
-        check_mask(mask, len(x), 1, x.shape[1], x.shape[1])
         split, head_dim = "b n (h d) -> b h n d", self.d_model // self.num_heads
         q = rearrange(self.query(x), split, d=head_dim)
         k = rearrange(self.key(x), split, d=head_dim)
@@ -156,8 +166,7 @@ def distribute(model: GPTModel, engine: str, mesh: DeviceMesh | None) -> nn.Modu
         plan |= {"feed_forward.expand": ColwiseParallel()}
         plan |= {"feed_forward.contract": RowwiseParallel()}
         for block in model.blocks:
-            # the same weights, with a forward pass of its own
-            block.attention.__class__ = ShardedAttention
+            block.attention = ShardedAttention.of(block.attention)
             parallelize_module(block, mesh["model"], plan)
     return model
 
@@ -190,11 +199,12 @@ def accumulated_step(
     options = {"ignore_index": ignore_index, "reduction": "sum"}
     optimizer.zero_grad()
     for index, (inputs, targets) in enumerate(parts):
+        last = index == len(parts) - 1
         # forward and backward: DDP decides in forward whether it will exchange
-        model.require_backward_grad_sync = index == len(parts) - 1
-        logits = rearrange(model(inputs), "b n words -> (b n) words")
-        loss = F.cross_entropy(logits, targets.flatten(), **options) / number
-        (loss * group.size()).backward()
+        with contextlib.nullcontext() if last else model.no_sync():
+            logits = rearrange(model(inputs), "b n words -> (b n) words")
+            loss = F.cross_entropy(logits, targets.flatten(), **options) / number
+            (loss * group.size()).backward()
         total += loss.detach()
     optimizer.step()
     dist.all_reduce(total, group=group)
@@ -230,16 +240,16 @@ def newest(folder: Path) -> Path | None:
 def load_sharded(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     """Read a checkpoint of any number of workers; return its step.
 
-    Raises ValueError, before anything is changed, if it is one of another model.
+    Raises ValueError, before anything is changed, if it is one of another model. Load
+    none that you don't trust: the list of what is in it is a pickle, which can run code.
     """
     from torch.distributed import checkpoint
     from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
     weights, moments = get_state_dict(model, optimizer)
-    stored = checkpoint.FileSystemReader(path).read_metadata().state_dict_metadata
     sizes = {
-        name.removeprefix("model."): tuple(each.size)
-        for name, each in stored.items()
+        name.removeprefix("model."): shape
+        for name, shape in private.stored_shapes(path).items()
         if name.startswith("model.")
     }
     wanted = {name: tuple(each.shape) for name, each in weights.items()}

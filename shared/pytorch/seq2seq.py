@@ -10,8 +10,8 @@ import torch
 from einops import rearrange, repeat
 from torch import Tensor, nn
 
-from ..checks import check_decoding, check_features, check_number
-from ..checks import check_positive, check_vocabularies
+from ..checks import check_features, check_number, check_positive
+from ..checks.seq2seq import check_decoding, check_vocabularies
 from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import END_ID, PAD_ID, START_ID
 from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
@@ -36,10 +36,9 @@ class TiedProjection(nn.Linear):
         self.weight = embedding.weight  # the same Parameter, no copy
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    @checked
+    def forward(self, x: Float[Tensor, "*batch {self.in_features}"]) -> Tensor:
         """Map (..., d_model) to (..., vocab_size)."""
-        check_features(self.in_features, x=x)
-
         # 1 compare with every token's vector
         # 2 add every token's bias
         return super().forward(x)

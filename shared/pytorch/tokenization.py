@@ -14,12 +14,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from ..checks import check_texts, check_unicode
+from ..checks.text import check_texts, check_unicode
 from ..contracts import Integer, checked
 from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
 from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
 from ..data.vocabularies import from_letters, to_letters
 from shared.data.vocabularies import (
+    check_byte_pair_size,
     check_encodes,
     check_learned,
     check_rows,
@@ -157,10 +158,7 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     258 is a vocabulary without merges. Training ends early if every word is one token.
     """
     sentences = check_texts(sentences=sentences)
-    if vocab_size < len(byte_pair_vocabulary([])):
-        raise ValueError(
-            f"vocab_size={vocab_size}: expected at least 258, with every byte"
-        )
+    check_byte_pair_size(vocab_size)
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -187,6 +185,8 @@ def pad_batch(rows: list[Tensor]) -> Tensor:
 
     It is the `collate_fn` of a DataLoader.
     """
+    if not isinstance(rows, list | tuple):
+        raise TypeError(f"rows is a {type(rows).__name__}: expected a list of tensors")
     if not rows:
         raise ValueError("rows is empty: expected at least one row of ids")
     for i, row in enumerate(rows):

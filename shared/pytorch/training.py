@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from ..checks import check_adam, check_batch, check_number, check_positive
-from ..checks import check_rate, check_run, check_targets, known_values
+from ..checks import check_number, check_positive, check_rate, known_values
+from ..checks.training import check_adam, check_batch, check_run, check_targets
 from ..contracts import Float, Integer, checked
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots

@@ -519,7 +519,7 @@ def test_keras_and_pytorch_gradients_can_be_differentiated_and_ours_says_no():
 
     assert second(pytorch_track.gradient, torch.tensor(2.0)) == 12
     assert second(keras_track.gradient, np.array(2.0, np.float32)) == 12
-    with pytest.raises(TypeError, match=r"inputs\[0\] is a Tensor: a gradient is not recorded"):
+    with pytest.raises(TypeError, match=r"\binputs\[0\]"):
         second(numpy_track.gradient, np.array(2.0))
 
 
@@ -529,107 +529,6 @@ def test_pytorch_gradient_leaves_grad_alone():
     with torch.no_grad():  # does not reach into gradient
         assert pytorch_track.gradient(lambda x: (x * x).sum(), x).tolist() == [2, 2, 2]
     assert x.grad.tolist() == [7, 7, 7]
-
-
-def misuse(track):
-    floats, whole = own(track, np.ones(3, np.float32)), own(track, np.arange(3))
-    gradient, total = TRACKS[track].gradient, ops.sum if track == "keras" else lambda x: x.sum()
-    return [
-        (lambda: gradient(floats, floats), TypeError, "gradient: function .*; expected Callable"),
-        (lambda: gradient(total), ValueError, "inputs is empty: expected at least one"),
-        (lambda: gradient(total, 3.0), TypeError, r"gradient: inputs\[0\] is 3.0; expected Float"),
-        (lambda: gradient(total, [1.0]), TypeError, r"gradient: inputs\[0\] is a list; expected Float"),
-        (
-            lambda: gradient(total, floats, whole),
-            TypeError,
-            r"gradient: inputs\[1\] has shape \(3,\), int64.*; expected Float",
-        ),
-        (
-            lambda: gradient(total, floats > 0),
-            TypeError,
-            r"gradient: inputs\[0\] has shape \(3,\), bool.*; expected Float",
-        ),
-        (lambda: gradient(lambda x: x * x, floats), ValueError, r"function returned shape \(3,\): expected \(\)"),
-        (lambda: gradient(lambda x: 1.0, floats), TypeError, "function returned a float: expected a tensor"),
-        (lambda: gradient(lambda x: None, floats), TypeError, "function returned a NoneType: expected a tensor"),
-    ]
-
-
-@pytest.mark.parametrize("track", ["numpy", "pytorch"])
-@pytest.mark.parametrize("case", range(9))
-def test_gradient_names_what_is_wrong(track, case):
-    call, error, message = misuse(track)[case]
-    with pytest.raises(error, match=message):
-        call()
-
-
-@pytest.mark.parametrize("case", range(9))
-@pytest.mark.keras
-def test_keras_gradient_names_what_is_wrong(case):
-    call, error, message = misuse("keras")[case]
-    with pytest.raises(error, match=message):
-        call()
-
-
-def test_a_whole_number_result_is_refused():
-    with pytest.raises(TypeError, match="function returned dtype torch.int64"):
-        pytorch_track.gradient(lambda x: x.argmax(), torch.ones(3))
-    with pytest.raises(TypeError, match=r"inputs\[0\] has shape \(3,\), float64; expected Float\[Tensor"):
-        pytorch_track.gradient(torch.sum, np.ones(3))
-
-
-MISUSE = [
-    (lambda: Tensor(np.arange(3)), TypeError, "value has dtype int64: expected floating point"),
-    (lambda: Tensor(True), TypeError, "value has dtype bool"),
-    (lambda: Tensor("one"), TypeError, "value has dtype <U3"),
-    (lambda: Tensor(1j), TypeError, "value has dtype complex128"),
-    (lambda: Tensor(Tensor(1.0)), TypeError, "a Tensor is not a NumPy array"),
-    (lambda: Tensor(np.ones(2)).backward(), ValueError, r"grad is missing for a result of shape \(2,\)"),
-    (lambda: Tensor(np.ones(2)).backward(np.ones(3)), ValueError, r"grad has shape \(3,\): expected \(2,\)"),
-    (lambda: Tensor(np.ones(2)).backward([1, 1]), TypeError, "grad is a list: expected an array"),
-    (
-        lambda: Tensor(1.0, requires_grad=False).backward(),
-        ValueError,
-        "the result has no record: no leaf requires a gradient",
-    ),
-    (
-        lambda: Tensor(1.0).detach().exp().backward(),
-        ValueError,
-        "the result has no record: no leaf requires a gradient",
-    ),
-    (lambda: Tensor(1.0) > 0, TypeError, "neither true nor false: compare its .value"),
-    (lambda: Tensor(1.0) == 1.0, TypeError, "neither true nor false: compare its .value"),
-    (lambda: 1.0 <= Tensor(1.0), TypeError, "neither true nor false: compare its .value"),
-    (lambda: np.ones(2) == Tensor(1.0), TypeError, "neither true nor false: compare its .value"),
-    (lambda: bool(Tensor(1.0)), TypeError, "neither true nor false"),
-    (lambda: np.asarray(Tensor(1.0)), TypeError, "a Tensor is not a NumPy array"),
-    (lambda: np.exp(Tensor(1.0)), TypeError, "does not support ufuncs"),
-    (lambda: Tensor(1.0) + "a", TypeError, "an operand is a str: expected numbers"),
-    (lambda: Tensor(1.0) * None, TypeError, "an operand is a NoneType"),
-    (lambda: Tensor(2.0) ** Tensor(2.0), TypeError, r"exponent is a Tensor: expected a number"),
-    (lambda: Tensor(2.0) ** np.ones(2), TypeError, "exponent is a ndarray: expected a number"),
-    (lambda: Tensor(2.0) ** True, TypeError, "exponent is a bool"),
-    (lambda: Tensor(np.ones(3)) @ np.ones((3, 2)), ValueError, r"a has shape \(3,\): expected 2 axes or more"),
-    (lambda: np.ones((2, 3)) @ Tensor(np.ones(3)), ValueError, r"b has shape \(3,\): expected 2 axes or more"),
-    (lambda: Tensor(np.ones((2, 3))) @ 2.0, ValueError, r"b has shape \(\): expected 2 axes or more"),
-    (lambda: Tensor(np.ones((2, 3))) @ np.ones((2, 3)), ValueError, "matmul"),
-    (lambda: Tensor(np.ones(2)) + np.ones(3), ValueError, "broadcast"),
-    (lambda: Tensor(np.ones((2, 0))).mean(axis=1), ValueError, r"x has shape \(2, 0\): a mean of nothing"),
-    (lambda: Tensor(np.ones((0, 2))).mean(), ValueError, r"x has shape \(0, 2\): a mean of nothing"),
-    (lambda: Tensor(np.ones((2, 3))).sum(axis=2), ValueError, "axis 2"),
-    (lambda: Tensor(np.ones((2, 3))).transpose(0, 5), ValueError, "axis 5"),
-    (lambda: Tensor(np.ones((2, 3))).transpose(0, 1, 2), ValueError, "axes"),
-    (lambda: Tensor(np.ones((2, 3))).reshape(4), ValueError, "reshape"),
-    (lambda: Tensor(np.ones(2))[5], IndexError, "index 5"),
-    (lambda: unbroadcast(np.ones((2, 3)), (2,)), ValueError, r"shape=\(2,\) does not broadcast to \(2, 3\)"),
-    (lambda: unbroadcast(np.ones(3), (1, 3)), ValueError, r"shape=\(1, 3\) does not broadcast to \(3,\)"),
-]
-
-
-@pytest.mark.parametrize(("call", "error", "message"), MISUSE)
-def test_the_engine_names_what_is_wrong(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
 
 
 def test_tensors_can_be_keys():
@@ -738,32 +637,83 @@ def test_inputs_come_first_and_the_alt_text_lists_them(number):
     assert kinds["node0"] == "data" and list(kinds.values())[-1] == "output" and len(nodes) == 3
 
 
-GRAPH_MISUSE = [
-    (lambda: numpy_track.graph(np.ones(2)), TypeError, r"graph: result has shape \(2,\), float64; expected Tensor"),
-    (lambda: numpy_track.graph(Tensor(1.0), x=1.0), TypeError, "graph: x is 1.0; expected Tensor"),
-    (lambda: numpy_track.graph(sum([Tensor(1.0)] * 70)), ValueError, "the graph has 71 nodes: expected 1 to 60"),
-    (lambda: pytorch_track.graph(np.ones(2)), TypeError, r"graph: result has shape \(2,\), float64; expected Tensor"),
-    (lambda: pytorch_track.graph(torch.ones(2)), ValueError, "result has no grad_fn"),
-    (
-        lambda: pytorch_track.graph(torch.ones(1, requires_grad=True) * 2, w=3),
-        TypeError,
-        "graph: w is 3; expected Tensor",
+# Bad input
+
+
+def refused_by_gradient(track: str) -> list:
+    floats, whole = own(track, np.ones(3, np.float32)), own(track, np.arange(3))
+    gradient, total = TRACKS[track].gradient, ops.sum if track == "keras" else lambda x: x.sum()
+    rows = [
+        (lambda: gradient(floats, floats), TypeError, "function"),
+        (lambda: gradient(total), ValueError, "inputs"),
+        (lambda: gradient(total, 3.0), TypeError, "inputs[0]"),
+        (lambda: gradient(total, [1.0]), TypeError, "inputs[0]"),
+        (lambda: gradient(total, floats, whole), TypeError, "inputs[1]"),
+        (lambda: gradient(total, floats > 0), TypeError, "inputs[0]"),
+        (lambda: gradient(lambda x: x * x, floats), TypeError, "function"),
+        (lambda: gradient(lambda x: 1.0, floats), TypeError, "function"),
+        (lambda: gradient(lambda x: None, floats), TypeError, "function"),
+    ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+REFUSED = [
+    (lambda: Tensor(np.arange(3)), TypeError, "value"),
+    (lambda: Tensor(True), TypeError, "value"),
+    (lambda: Tensor("one"), TypeError, "value"),
+    (lambda: Tensor(1j), TypeError, "value"),
+    (lambda: Tensor(Tensor(1.0)), TypeError, "Tensor"),
+    (lambda: Tensor(np.ones(2)).backward(), ValueError, "grad"),
+    (lambda: Tensor(np.ones(2)).backward(np.ones(3)), TypeError, "grad"),
+    (lambda: Tensor(np.ones(2)).backward([1, 1]), TypeError, "grad"),
+    (lambda: Tensor(1.0, requires_grad=False).backward(), ValueError, "result"),
+    (lambda: Tensor(1.0).detach().exp().backward(), ValueError, "result"),
+    (lambda: Tensor(1.0) > 0, TypeError, "Tensor"),
+    (lambda: Tensor(1.0) == 1.0, TypeError, "Tensor"),
+    (lambda: 1.0 <= Tensor(1.0), TypeError, "Tensor"),
+    (lambda: np.ones(2) == Tensor(1.0), TypeError, "Tensor"),
+    (lambda: bool(Tensor(1.0)), TypeError, "Tensor"),
+    (lambda: np.asarray(Tensor(1.0)), TypeError, "Tensor"),
+    (lambda: np.exp(Tensor(1.0)), TypeError, "Tensor"),
+    (lambda: Tensor(1.0) + "a", TypeError, "operand"),
+    (lambda: Tensor(1.0) * None, TypeError, "operand"),
+    (lambda: Tensor(2.0) ** Tensor(2.0), TypeError, "exponent"),
+    (lambda: Tensor(2.0) ** np.ones(2), TypeError, "exponent"),
+    (lambda: Tensor(2.0) ** True, TypeError, "exponent"),
+    (lambda: Tensor(np.ones(3)) @ np.ones((3, 2)), TypeError, "a has shape"),
+    (lambda: np.ones((2, 3)) @ Tensor(np.ones(3)), TypeError, "b has shape"),
+    (lambda: Tensor(np.ones((2, 3))) @ 2.0, TypeError, "b has shape"),
+    (lambda: Tensor(np.ones((2, 3))) @ np.ones((2, 3)), ValueError, "matmul"),
+    (lambda: Tensor(np.ones(2)) + np.ones(3), ValueError, "operands"),
+    (lambda: Tensor(np.ones((2, 0))).mean(axis=1), ValueError, "x"),
+    (lambda: Tensor(np.ones((0, 2))).mean(), ValueError, "x"),
+    (lambda: Tensor(np.ones((2, 3))).sum(axis=2), ValueError, "axis"),
+    (lambda: Tensor(np.ones((2, 3))).transpose(0, 5), ValueError, "axis"),
+    (lambda: Tensor(np.ones((2, 3))).transpose(0, 1, 2), ValueError, "axes"),
+    (lambda: Tensor(np.ones((2, 3))).reshape(4), ValueError, "reshape"),
+    (lambda: Tensor(np.ones(2))[5], IndexError, "index"),
+    (lambda: unbroadcast(np.ones((2, 3)), (2,)), ValueError, "shape"),
+    (lambda: unbroadcast(np.ones(3), (1, 3)), ValueError, "shape"),
+    *(row for track in TRACKS for row in refused_by_gradient(track)),
+    (lambda: pytorch_track.gradient(lambda x: x.argmax(), torch.ones(3)), TypeError, "function"),
+    (lambda: pytorch_track.gradient(torch.sum, np.ones(3)), TypeError, "inputs[0]"),
+    (lambda: numpy_track.graph(np.ones(2)), TypeError, "result"),
+    (lambda: numpy_track.graph(Tensor(1.0), x=1.0), TypeError, "x"),
+    (lambda: numpy_track.graph(sum([Tensor(1.0)] * 70)), ValueError, "graph"),
+    (lambda: pytorch_track.graph(np.ones(2)), TypeError, "result"),
+    (lambda: pytorch_track.graph(torch.ones(2)), ValueError, "result"),
+    (lambda: pytorch_track.graph(torch.ones(1, requires_grad=True) * 2, w=3), TypeError, "w"),
+    pytest.param(lambda: keras_track.graph(ops.ones(3)), TypeError, "result", marks=pytest.mark.keras),
+    pytest.param(
+        lambda: keras_track.graph(ops.sum(keras.Input((3,))), x=np.ones(3)), TypeError, "x", marks=pytest.mark.keras
     ),
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "message"), GRAPH_MISUSE)
-def test_graph_names_what_is_wrong(call, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"^[^;]*\b{re.escape(name)}(?!\w)"):  # other arrays stand behind a semicolon
         call()
-
-
-@pytest.mark.keras
-def test_keras_graph_names_what_is_wrong():
-    with pytest.raises(TypeError, match="result: expected one made from keras.Input, got"):
-        keras_track.graph(ops.ones(3))
-    with pytest.raises(TypeError, match="x: expected one made from keras.Input, got ndarray"):
-        keras_track.graph(ops.sum(keras.Input((3,))), x=np.ones(3))
 
 
 # What the frameworks do, where the notebooks say so

@@ -1,7 +1,9 @@
 """Chapter 04: tokenization, held against the tokenizers library, against its twins, and against text that nobody expects."""
 
+import functools
 import json
 import random
+import re
 
 import keras
 import numpy as np
@@ -265,8 +267,6 @@ def test_pieces_come_before_the_next_id_is_asked_for(track, pairs):
     pieces = tokenizer.decode_pieces(model())
     assert (next(pieces), len(asked)) == ("the", 1)
     assert (next(pieces), len(asked)) == (" robot", 2)
-    with pytest.raises(ValueError, match="token id 9999 is outside"):
-        list(tokenizer.decode_pieces(iter([2, 9999])))
 
 
 @EVERY_TRACK
@@ -331,8 +331,6 @@ def test_letters_of_the_bytes_are_those_of_the_library():
     for words in ("naïve 漢", " robot"):
         ((letters, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(words)
         assert vocabularies.to_letters(words.encode()) == letters
-    with pytest.raises(ValueError, match="'漢' stands for no byte"):
-        vocabularies.from_letters("a漢")
 
 
 @EVERY_TRACK
@@ -381,7 +379,7 @@ def test_too_long_is_an_error_and_never_cut(track, words):
     tokenizer = words["numpy"]
     texts = ["a girl ran .", "the robot saw the old tower ."]
     assert track.tokenize_and_pad(tokenizer, texts, 7).shape == (2, 7)
-    with pytest.raises(ValueError, match=r"length 7 of texts\[1\] is over max_length=6"):
+    with pytest.raises(ValueError, match=r"\btexts\[1\]"):
         track.tokenize_and_pad(tokenizer, texts, 6)
 
 
@@ -479,174 +477,118 @@ def test_library_defaults_that_the_pitfalls_show(pairs):
 # Bad input
 
 SIMPLE = ["the robot ."]
+SPECIALS = ["[PAD]", "[UNK]"]
+TOKENIZER = numpy_track.SimpleTokenizer(SIMPLE)
 
 
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        (("a b",), TypeError, "sentences='a b': expected a list of strings, got str"),
-        ((3,), TypeError, r"__init__: sentences is 3; expected Iterable"),
-        ((["a", 3],), TypeError, r"sentences\[1\]=3: expected a string, got int"),
-        ((["a", b"b"],), TypeError, r"sentences\[1\]=b'b': expected a string, got bytes"),
-        (([],), ValueError, "sentences is empty"),
-        (([" \t", ""],), ValueError, "sentences hold no word"),
-        (([""], "letter"), ValueError, "sentences hold no word"),
-        ((["[PAD] [UNK]"],), ValueError, "sentences hold no word"),
-        (
-            (["a \ud800"],),
-            ValueError,
-            r"sentences\[0\]='a \\ud800': expected text, got half a surrogate pair at place 2",
+ENCODED_OR_DECODED = [
+    ("encode", 3, TypeError, "text"),
+    ("encode", None, TypeError, "text"),
+    ("encode", ["a"], TypeError, "text"),
+    ("encode", b"a", TypeError, "text"),
+    ("encode", "a\udfff", ValueError, "text"),
+    ("decode", [2, 9999], ValueError, "vocabulary"),
+    ("decode", [-1], ValueError, "vocabulary"),
+    ("decode", [2.0], TypeError, "ids[0]"),
+    ("decode", [True], TypeError, "ids[0]"),
+    ("decode", ["the"], TypeError, "ids[0]"),
+    ("decode", "2 3", TypeError, "ids"),
+    ("decode", 2, TypeError, "ids"),
+    ("decode", np.array([2.0]), TypeError, "ids"),
+    ("decode", np.array([[2, 3]]), TypeError, "ids"),
+    ("decode", np.array([9999]), ValueError, "vocabulary"),
+]
+
+
+def refused_as_texts(pad) -> list:
+    return [
+        (lambda: pad("a b"), TypeError, "texts"),
+        (lambda: pad([]), ValueError, "texts"),
+        (lambda: pad(["a", 3]), TypeError, "texts[1]"),
+        (lambda: pad(["a"], 0), ValueError, "max_length"),
+        (lambda: pad(["a"], 2.0), TypeError, "max_length"),
+        (lambda: pad(["a"], True), TypeError, "max_length"),
+    ]
+
+
+def refused_by_every_track(track) -> list:
+    simple, from_vocabulary = track.SimpleTokenizer, track.SimpleTokenizer.from_vocabulary
+    pairs, train, pad = track.BytePairTokenizer, track.train_bpe, functools.partial(track.tokenize_and_pad, TOKENIZER)
+    words, merged = simple(SIMPLE), pairs([(b"a", b"b")])
+    return [
+        (lambda: simple("a b"), TypeError, "sentences"),
+        (lambda: simple(3), TypeError, "sentences"),
+        (lambda: simple(["a", 3]), TypeError, "sentences[1]"),
+        (lambda: simple(["a", b"b"]), TypeError, "sentences[1]"),
+        (lambda: simple([]), ValueError, "sentences"),
+        (lambda: simple([" \t", ""]), ValueError, "sentences"),
+        (lambda: simple([""], "letter"), ValueError, "sentences"),
+        (lambda: simple(["[PAD] [UNK]"]), ValueError, "sentences"),
+        (lambda: simple(["a \ud800"]), ValueError, "sentences[0]"),
+        (lambda: simple(["a\0"]), ValueError, "vocabulary[2]"),
+        (lambda: simple(SIMPLE, "letters"), TypeError, "unit"),
+        (lambda: simple(SIMPLE, None), TypeError, "unit"),
+        (lambda: simple(SIMPLE, "word", 2), ValueError, "vocab_size"),
+        (lambda: simple(SIMPLE, "word", 0), ValueError, "vocab_size"),
+        (lambda: simple(SIMPLE, "word", 4.0), TypeError, "vocab_size"),
+        (lambda: simple(SIMPLE, "word", True), TypeError, "vocab_size"),
+        (lambda: from_vocabulary("abc"), TypeError, "vocabulary"),
+        (lambda: from_vocabulary(["a", "b"]), ValueError, "vocabulary"),
+        (lambda: from_vocabulary(SPECIALS), ValueError, "vocabulary"),
+        (lambda: from_vocabulary([*SPECIALS, "a", "a"]), ValueError, "vocabulary"),
+        (lambda: from_vocabulary([*SPECIALS, "[PAD]"]), ValueError, "vocabulary"),
+        (lambda: from_vocabulary([*SPECIALS, "a b"]), ValueError, "vocabulary[2]"),
+        (lambda: from_vocabulary([*SPECIALS, ""]), ValueError, "vocabulary[2]"),
+        (lambda: from_vocabulary([*SPECIALS, "ab"], "letter"), ValueError, "vocabulary[2]"),
+        (lambda: from_vocabulary([*SPECIALS, "a"], "line"), TypeError, "unit"),
+        *(
+            (lambda own=own, method=method, argument=argument: getattr(own, method)(argument), error, name)
+            for own in (words, merged)
+            for method, argument, error, name in ENCODED_OR_DECODED
         ),
-        ((["a\0"],), ValueError, r"vocabulary\[2\]='a\\x00': expected one word"),
-        ((SIMPLE, "letters"), TypeError, r"unit is 'letters'; expected Literal\['word', 'letter'\]"),
-        ((SIMPLE, None), TypeError, r"unit is None; expected Literal"),
-        ((SIMPLE, "word", 2), ValueError, "vocab_size=2: expected at least 3"),
-        ((SIMPLE, "word", 0), ValueError, "vocab_size=0: expected at least 3"),
-        ((SIMPLE, "word", 4.0), TypeError, "vocab_size is 4.0; expected int"),
-        ((SIMPLE, "word", True), TypeError, "vocab_size is True; expected int"),
-    ],
-)
-def test_simple_tokenizer_refuses(track, arguments, error, message):
-    with pytest.raises(error, match=message):
-        track.SimpleTokenizer(*arguments)
+        (lambda: list(merged.decode_pieces(iter([2, 9999]))), ValueError, "vocabulary"),
+        (lambda: train("a b", 300), TypeError, "sentences"),
+        (lambda: train([], 300), ValueError, "sentences"),
+        (lambda: train(3, 300), TypeError, "sentences"),
+        (lambda: train(["a", None], 300), TypeError, "sentences[1]"),
+        (lambda: train(["\ud800"], 300), ValueError, "sentences[0]"),
+        (lambda: train(["a"], 257), ValueError, "vocab_size"),
+        (lambda: train(["a"], 0), ValueError, "vocab_size"),
+        (lambda: train(["a"], 300.0), TypeError, "vocab_size"),
+        (lambda: train(["a"], None), TypeError, "vocab_size"),
+        (lambda: pairs("ab"), TypeError, "merges"),
+        (lambda: pairs(3), TypeError, "merges"),
+        (lambda: pairs([("a", "b")]), TypeError, "merges[0]"),
+        (lambda: pairs([(b"a", b"b", b"c")]), TypeError, "merges[0]"),
+        (lambda: pairs([b"ab"]), TypeError, "merges[0]"),
+        (lambda: pairs([(b"ab", b"c")]), ValueError, "merges[0]"),
+        (lambda: pairs([(b"a", b"")]), ValueError, "merges[0]"),
+        (lambda: pairs([(b"a", b"b"), (b"a", b"b")]), ValueError, "merges[1]"),
+        *refused_as_texts(pad),
+        *(
+            (lambda other=other: track.tokenize_and_pad(other, ["a"]), TypeError, "tokenizer")
+            for other in (None, str.split, learned_by_library(["a"], 258)[0], "the")
+        ),
+    ]
 
 
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "vocabulary, unit, error, message",
-    [
-        ("abc", "word", TypeError, "vocabulary='abc': expected a list"),
-        (["a", "b"], "word", ValueError, r"vocabulary begins with \['a', 'b'\]: expected \[PAD\], \[UNK\]"),
-        (["[PAD]", "[UNK]"], "word", ValueError, "then at least one word"),
-        (["[PAD]", "[UNK]", "a", "a"], "word", ValueError, "vocabulary holds 'a' twice"),
-        (["[PAD]", "[UNK]", "[PAD]"], "word", ValueError, r"vocabulary holds '\[PAD\]' twice"),
-        (["[PAD]", "[UNK]", "a b"], "word", ValueError, r"vocabulary\[2\]='a b': expected one word"),
-        (["[PAD]", "[UNK]", ""], "word", ValueError, r"vocabulary\[2\]='': expected one word"),
-        (["[PAD]", "[UNK]", "ab"], "letter", ValueError, r"vocabulary\[2\]='ab': expected one letter"),
-        (["[PAD]", "[UNK]", "a"], "line", TypeError, "unit is 'line'; expected Literal"),
-    ],
-)
-def test_from_vocabulary_refuses(track, vocabulary, unit, error, message):
-    with pytest.raises(error, match=message):
-        track.SimpleTokenizer.from_vocabulary(vocabulary, unit)
+REFUSED = [
+    *(row for track in TRACKS.values() for row in refused_by_every_track(track)),
+    *refused_as_texts(functools.partial(pytorch_track.TextDataset, TOKENIZER)),
+    (lambda: pytorch_track.pad_batch([]), ValueError, "rows"),
+    (lambda: pytorch_track.pad_batch([[1, 2]]), TypeError, "rows[0]"),
+    (lambda: pytorch_track.pad_batch([torch.tensor([1]), torch.tensor(1)]), TypeError, "rows[1]"),
+    (lambda: numpy_track.pre_tokenize(3), TypeError, "text"),
+    (lambda: numpy_track.pre_tokenize("\ud800"), ValueError, "text"),
+    (lambda: vocabularies.from_letters("a漢"), ValueError, "token"),
+    (lambda: side_by_side.read_steps("numpy", "tokenization", "SimpleTokenizer"), ValueError, "name"),
+]
 
 
-@EVERY_TRACK
-@pytest.mark.parametrize("kind", ["simple", "pairs"])
-@pytest.mark.parametrize(
-    "method, argument, error, message",
-    [
-        ("encode", 3, TypeError, "encode: text is 3; expected str"),
-        ("encode", None, TypeError, "text is None; expected str"),
-        ("encode", ["a"], TypeError, "text is a list; expected str"),
-        ("encode", b"a", TypeError, "text is a bytes; expected str"),
-        ("encode", "a\udfff", ValueError, "half a surrogate pair at place 1"),
-        ("decode", [2, 9999], ValueError, "token id 9999 is outside the vocabulary of"),
-        ("decode", [-1], ValueError, "token id -1 is outside the vocabulary of"),
-        ("decode", [2.0], TypeError, r"ids\[0\]=2.0: expected a whole number, got float"),
-        ("decode", [True], TypeError, r"ids\[0\]=True: expected a whole number, got bool"),
-        ("decode", ["the"], TypeError, r"ids\[0\]='the': expected a whole number"),
-        ("decode", "2 3", TypeError, "ids='2 3': expected token ids, got str"),
-        ("decode", 2, TypeError, "ids=2: expected token ids, got int"),
-        ("decode", np.array([2.0]), TypeError, "ids have dtype float64: expected whole numbers"),
-        ("decode", np.array([[2, 3]]), ValueError, r"ids have shape \(1, 2\): expected \(length,\)"),
-        ("decode", np.array([9999]), ValueError, "token id 9999 is outside"),
-    ],
-)
-def test_encode_and_decode_refuse(track, words, pairs, kind, method, argument, error, message):
-    tokenizer = {"simple": words, "pairs": pairs}[kind][track.__name__.split(".")[1]]
-    with pytest.raises(error, match=message):
-        getattr(tokenizer, method)(argument)
-
-
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        (("a b", 300), TypeError, "sentences='a b': expected a list"),
-        (([], 300), ValueError, "sentences is empty"),
-        ((3, 300), TypeError, "train_bpe: sentences is 3; expected Iterable"),
-        ((["a", None], 300), TypeError, r"sentences\[1\]=None"),
-        ((["\ud800"], 300), ValueError, "half a surrogate pair"),
-        ((["a"], 257), ValueError, "vocab_size=257: expected at least 258, with every byte"),
-        ((["a"], 0), ValueError, "vocab_size=0: expected at least 258"),
-        ((["a"], 300.0), TypeError, "vocab_size is 300.0; expected int"),
-        ((["a"], None), TypeError, "vocab_size is None; expected int"),
-    ],
-)
-def test_train_bpe_refuses(track, arguments, error, message):
-    with pytest.raises(error, match=message):
-        track.train_bpe(*arguments)
-
-
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "merges, error, message",
-    [
-        ("ab", TypeError, "merges='ab': expected a list of pairs of bytes, got str"),
-        (3, TypeError, "merges=3: expected a list"),
-        ([("a", "b")], TypeError, r"merges\[0\]=\('a', 'b'\): expected a pair of bytes"),
-        ([(b"a", b"b", b"c")], TypeError, r"merges\[0\]=.*expected a pair of bytes"),
-        ([b"ab"], TypeError, r"merges\[0\]=b'ab': expected a pair of bytes"),
-        ([(b"ab", b"c")], ValueError, r"merges\[0\]=.*b'ab' is no token yet"),
-        ([(b"a", b"")], ValueError, r"merges\[0\]=.*b'' is no token yet"),
-        ([(b"a", b"b"), (b"a", b"b")], ValueError, r"merges\[1\]=.*expected each pair once, and merges\[0\] is it"),
-    ],
-)
-def test_byte_pair_tokenizer_refuses(track, merges, error, message):
-    with pytest.raises(error, match=message):
-        track.BytePairTokenizer(merges)
-
-
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        (("a b",), TypeError, "texts='a b': expected a list of strings, got str"),
-        (([],), ValueError, "texts is empty"),
-        ((["a", 3],), TypeError, r"texts\[1\]=3: expected a string"),
-        ((["a"], 0), ValueError, "max_length=0: expected at least 1"),
-        ((["a"], 2.0), TypeError, "max_length is 2.0; expected int"),
-        ((["a"], True), TypeError, "max_length is True; expected int"),
-    ],
-)
-def test_tokenize_and_pad_refuses(track, words, arguments, error, message):
-    with pytest.raises(error, match=message):
-        track.tokenize_and_pad(words["numpy"], *arguments)
-    if track is pytorch_track:
-        with pytest.raises(error, match=message):
-            pytorch_track.TextDataset(words["numpy"], *arguments)
-
-
-@EVERY_TRACK
-def test_tokenize_and_pad_refuses_other_tokenizers(track):
-    library, _ = learned_by_library(["a"], 258)
-    for other in (None, str.split, library, "the"):
-        with pytest.raises(
-            TypeError, match=r"tokenizer is a .*: expected one whose encode\(text\) returns a list of ids"
-        ):
-            track.tokenize_and_pad(other, ["a"])
-
-
-@pytest.mark.parametrize(
-    "rows, error, message",
-    [
-        ([], ValueError, "rows is empty"),
-        ([[1, 2]], TypeError, r"rows\[0\] must be a tensor with one axis"),
-        ([torch.tensor([1]), torch.tensor(1)], TypeError, r"rows\[1\] must be a tensor with one axis"),
-    ],
-)
-def test_pytorch_pad_batch_refuses(rows, error, message):
-    with pytest.raises(error, match=message):
-        pytorch_track.pad_batch(rows)
-
-
-def test_pre_tokenize_refuses():
-    with pytest.raises(TypeError, match="pre_tokenize: text is 3; expected str"):
-        numpy_track.pre_tokenize(3)
-    with pytest.raises(ValueError, match="half a surrogate pair"):
-        numpy_track.pre_tokenize("\ud800")
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"\b{re.escape(name)}(?!\w)"):
+        call()
 
 
 def test_no_order_of_the_sentences_matters():
@@ -694,56 +636,42 @@ def test_a_file_is_written_whole_or_not_at_all(track, pairs, tmp_path, monkeypat
 FORMAT = json.dumps(vocabularies.FORMAT)
 WORDS = f'{{"format": {FORMAT}, "unit": "word", "vocabulary": ["[PAD]", "[UNK]", "a"]}}'
 MERGES = f'{{"format": {FORMAT}, "merges": [["a", "b"], ["ab", "c"]]}}'
+BAD_FILES = [
+    ("SimpleTokenizer", "", "JSON; .* character 0"),
+    ("SimpleTokenizer", b"\xff\xfe", "UTF-8; byte 0"),
+    ("SimpleTokenizer", WORDS[:-1], f"JSON; .* character {len(WORDS) - 1}"),
+    ("SimpleTokenizer", "[" * 100_000, "nested"),
+    ("SimpleTokenizer", "[]", "format"),
+    ("SimpleTokenizer", "{}", "format"),
+    ("SimpleTokenizer", '{"version": "1.0", "model": {}}', "format"),
+    ("SimpleTokenizer", MERGES, "unit, vocabulary; .* merges"),
+    ("SimpleTokenizer", WORDS.replace('"unit": "word", ', ""), "unit, vocabulary; .* vocabulary"),
+    ("SimpleTokenizer", WORDS.replace('"word"', '"line"'), "unit="),
+    ("SimpleTokenizer", WORDS.replace('"word"', "[1]"), "unit="),
+    ("SimpleTokenizer", WORDS.replace('"a"', "7"), "vocabulary:"),
+    ("SimpleTokenizer", WORDS.replace('["[PAD]", "[UNK]", "a"]', '"abc"'), "vocabulary:"),
+    ("SimpleTokenizer", WORDS.replace('"a"', '"a b"'), r"vocabulary\[2\]"),
+    ("SimpleTokenizer", WORDS.replace('"a"', '"a", "a"'), "vocabulary holds 'a'"),
+    ("SimpleTokenizer", WORDS.replace('"a"', '"a\\ud800"'), r"vocabulary\[2\]"),
+    ("SimpleTokenizer", WORDS.replace('"[PAD]", ', ""), r"vocabulary begins with \['\[UNK\]'"),
+    ("BytePairTokenizer", WORDS, "merges; .* unit, vocabulary"),
+    ("BytePairTokenizer", MERGES[:-3], f"JSON; .* character {len(MERGES) - 3}"),
+    ("BytePairTokenizer", MERGES.replace('[["a", "b"], ["ab", "c"]]', "7"), "merges:"),
+    ("BytePairTokenizer", MERGES.replace('["a", "b"]', '["a"]'), r"merges\[0\]"),
+    ("BytePairTokenizer", MERGES.replace('["a", "b"]', '["a", 1]'), r"merges\[0\]"),
+    ("BytePairTokenizer", MERGES.replace('"c"', '"漢"'), "'漢'"),
+    ("BytePairTokenizer", MERGES.replace('"b"', '"bc"'), r"merges\[0\].*b'bc'"),
+    ("BytePairTokenizer", MERGES.replace('["ab", "c"]', '["a", "b"]'), r"merges\[1\].*merges\[0\]"),
+    ("BytePairTokenizer", MERGES.replace('{"format"', '{"more": 1, "format"'), "merges, more"),
+]
 
 
 @EVERY_TRACK
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (b"", "expected JSON; it ends or breaks at character 0"),
-        (b"\xff\xfe", "expected JSON in UTF-8; byte 0 is not"),
-        (WORDS[:-1].encode(), "expected JSON; it ends or breaks at character"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b"[]", "expected a tokenizer of this course"),
-        (b"{}", "expected a tokenizer of this course"),
-        (b'{"version": "1.0", "model": {}}', "expected a tokenizer of this course"),
-        (MERGES.encode(), "expected words, that is unit, vocabulary; the file holds merges"),
-        (WORDS.replace('"unit": "word", ', "").encode(), "expected words, .* the file holds vocabulary"),
-        (WORDS.replace('"word"', '"line"').encode(), "unit='line': expected 'word' or 'letter'"),
-        (WORDS.replace('"word"', "[1]").encode(), r"unit=\[1\]: expected"),
-        (WORDS.replace('"a"', "7").encode(), "vocabulary: expected a list of strings"),
-        (WORDS.replace('["[PAD]", "[UNK]", "a"]', '"abc"').encode(), "vocabulary: expected a list of strings"),
-        (WORDS.replace('"a"', '"a b"').encode(), r"vocabulary\[2\]='a b': expected one word"),
-        (WORDS.replace('"a"', '"a", "a"').encode(), "vocabulary holds 'a' twice"),
-        (WORDS.replace('"a"', '"a\\ud800"').encode(), "half a surrogate pair"),
-        (WORDS.replace('"[PAD]", ', "").encode(), "vocabulary begins with"),
-    ],
-)
-def test_a_bad_file_of_words_says_what_is_wrong(track, content, message, tmp_path):
-    (tmp_path / "bad.json").write_bytes(content)
-    with pytest.raises(ValueError, match=f"bad.json: .*{message}"):
-        track.SimpleTokenizer.load(tmp_path / "bad.json")
-
-
-@EVERY_TRACK
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (WORDS, "expected byte pairs, that is merges; the file holds unit, vocabulary"),
-        (MERGES[:-3], "it ends or breaks at character"),
-        (MERGES.replace('[["a", "b"], ["ab", "c"]]', "7"), "merges: expected a list of pairs"),
-        (MERGES.replace('["a", "b"]', '["a"]'), r"merges\[0\]=\['a'\]: expected two strings"),
-        (MERGES.replace('["a", "b"]', '["a", 1]'), r"merges\[0\]=\['a', 1\]: expected two strings"),
-        (MERGES.replace('"c"', '"漢"'), "'漢' stands for no byte"),
-        (MERGES.replace('"b"', '"bc"'), r"merges\[0\]=.*b'bc' is no token yet"),
-        (MERGES.replace('["ab", "c"]', '["a", "b"]'), r"merges\[1\]=.*expected each pair once"),
-        (MERGES.replace('{"format"', '{"more": 1, "format"'), "the file holds merges, more"),
-    ],
-)
-def test_a_bad_file_of_merges_says_what_is_wrong(track, content, message, tmp_path):
-    (tmp_path / "bad.json").write_bytes(content.encode())
-    with pytest.raises(ValueError, match=f"bad.json: .*{message}"):
-        track.BytePairTokenizer.load(tmp_path / "bad.json")
+@pytest.mark.parametrize(("kind", "content", "place"), BAD_FILES)
+def test_a_bad_file_is_refused_with_the_place(track, kind, content, place, tmp_path):
+    (tmp_path / "bad.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=f"bad.json: .*{place}"):
+        getattr(track, kind).load(tmp_path / "bad.json")
 
 
 @EVERY_TRACK
@@ -772,5 +700,3 @@ def test_methods_have_the_same_steps():
     for name in ("SimpleTokenizer.encode", "BytePairTokenizer.encode"):
         found = [side_by_side.read_steps(track, "tokenization", name) for track in side_by_side.TRACKS]
         assert all_equal([word for words, _ in steps for word in words] for steps in found)
-    with pytest.raises(ValueError, match="has no such function, and no such class to call"):
-        side_by_side.read_steps("numpy", "tokenization", "SimpleTokenizer")

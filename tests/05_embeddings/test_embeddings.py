@@ -230,16 +230,9 @@ def test_positional_encoding_gradient_three_ways(rng):
 
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.keras
-def test_keras_and_others_take_max_length_but_not_more(track):
-    layer = TRACKS[track].PositionalEncoding(4, max_length=64)
+def test_keras_and_others_take_max_length(track):
     make = torch.zeros if track == "pytorch" else np.zeros
-    assert tuple(layer(make((2, 64, 4))).shape) == (2, 64, 4)
-    with pytest.raises(ValueError, match="length 80 is over max_length=64"):
-        layer(make((2, 80, 4)))
-    with pytest.raises(TypeError, match=r"x has shape \(2, 8, 5\).*; expected Float\[\w+, '\*batch length 4'\]"):
-        layer(make((2, 8, 5)))
-    with pytest.raises(TypeError, match=r"x has shape \(4,\).*; expected Float\[\w+, '\*batch length 4'\]"):
-        layer(make((4,)))
+    assert tuple(TRACKS[track].PositionalEncoding(4, max_length=64)(make((2, 64, 4))).shape) == (2, 64, 4)
 
 
 def test_numpy_dropout_comes_after_the_sum(rng):
@@ -330,12 +323,10 @@ def test_keras_and_others_start_from_the_sinusoid_over_the_root(track):
 
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.keras
-def test_keras_and_others_learn_no_position_past_the_last(track):
-    layer = TRACKS[track].TokenAndPositionEmbedding(6, 11, 4)
+def test_keras_and_others_learn_a_position_up_to_the_last(track):
     give = torch.from_numpy if track == "pytorch" else np.asarray
+    layer = TRACKS[track].TokenAndPositionEmbedding(6, 11, 4)
     assert tuple(layer(give(np.ones((2, 6), int))).shape) == (2, 6, 4)
-    with pytest.raises(ValueError, match="length 7 is over max_length=6"):
-        layer(give(np.ones((2, 7), int)))
 
 
 def test_weights_travel_between_numpy_and_pytorch(tmp_path):
@@ -477,7 +468,7 @@ def test_keras_model_takes_any_length_and_trains():
     model.compile(keras.optimizers.Adam(0.05), "mse")
     history = model.fit(tokens, np.ones((4, 9, 4)), epochs=20, verbose=0)
     assert history.history["loss"][-1] < 0.5 * history.history["loss"][0]
-    with pytest.raises(ValueError, match="length 12 is over max_length=9"):
+    with pytest.raises(ValueError, match=r"\bmax_length\b"):
         model.predict(np.ones((2, 12), int), verbose=0)
 
 
@@ -536,85 +527,73 @@ def test_keras_takes_ids_of_any_whole_number_dtype(dtype):
     np.testing.assert_array_equal(as_numpy(layer(tokens.astype(dtype))), as_numpy(layer(tokens)))
 
 
-# Bad input, the same in the three
+# Bad input
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize(
-    ("name", "arguments", "error", "message"),
-    [
-        ("TokenEmbedding", (0, 5), ValueError, "d_model=0: expected at least 1"),
-        ("TokenEmbedding", (4.0, 5), TypeError, "d_model is 4.0; expected int"),
-        ("TokenEmbedding", (4, -1), ValueError, "vocab_size=-1: expected at least 1"),
-        ("TokenEmbedding", (4, "5"), TypeError, "vocab_size is '5'; expected int"),
-        ("TokenEmbedding", (4, 5, "yes"), TypeError, "scale is 'yes'; expected bool"),
-        ("PositionalEncoding", (0,), ValueError, "d_model=0: expected at least 1"),
-        ("PositionalEncoding", (4, 1.0), ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
-        ("PositionalEncoding", (4, -0.1), ValueError, "dropout=-0.1"),
-        ("PositionalEncoding", (4, float("nan")), ValueError, "dropout=nan"),
-        ("PositionalEncoding", (4, "no"), TypeError, "dropout is 'no'; expected float"),
-        ("PositionalEncoding", (4, 0.0, 0), ValueError, "max_length=0: expected at least 1"),
-        ("PositionalEncoding", (4, 0.0, 9.5), TypeError, "max_length is 9.5; expected int"),
-        ("TokenAndPositionEmbedding", (0, 5, 4), ValueError, "(max_length|maxlen)=0: expected at least 1"),
-        ("TokenAndPositionEmbedding", (9, 0, 4), ValueError, "vocab_size=0: expected at least 1"),
-        ("TokenAndPositionEmbedding", (9, 5, 0), ValueError, "(d_model|embed_dim)=0: expected at least 1"),
-        ("TokenAndPositionEmbedding", (9, 5, None), TypeError, "(d_model|embed_dim) is None; expected int"),
-        ("sinusoidal_position_encoding", (0, 4), ValueError, "length=0: expected at least 1"),
-        ("sinusoidal_position_encoding", (5, 0), ValueError, "d_model=0: expected at least 1"),
-        ("sinusoidal_position_encoding", (5.5, 4), TypeError, "length is 5.5; expected int"),
-        ("sinusoidal_position_encoding", (5, True), TypeError, "d_model is True; expected int"),
-    ],
-)
-@pytest.mark.keras
-def test_keras_and_others_refuse_bad_arguments(track, name, arguments, error, message):
-    with pytest.raises(error, match=message):
-        getattr(TRACKS[track], name)(*arguments)
+def refused_by_every_track(track: str) -> list:
+    module, array = TRACKS[track], torch.from_numpy if track == "pytorch" else np.asarray
+    tokens, positions, both = module.TokenEmbedding, module.PositionalEncoding, module.TokenAndPositionEmbedding
+    sinusoid = module.sinusoidal_position_encoding
+    max_length, d_model = ("maxlen", "embed_dim") if track == "keras" else ("max_length", "d_model")
+    rows = [
+        (lambda: tokens(0, 5), ValueError, "d_model"),
+        (lambda: tokens(4.0, 5), TypeError, "d_model"),
+        (lambda: tokens(4, -1), ValueError, "vocab_size"),
+        (lambda: tokens(4, "5"), TypeError, "vocab_size"),
+        (lambda: tokens(4, 5, "yes"), TypeError, "scale"),
+        (lambda: positions(0), ValueError, "d_model"),
+        (lambda: positions(4, 1.0), ValueError, "dropout"),
+        (lambda: positions(4, -0.1), ValueError, "dropout"),
+        (lambda: positions(4, float("nan")), ValueError, "dropout"),
+        (lambda: positions(4, "no"), TypeError, "dropout"),
+        (lambda: positions(4, 0.0, 0), ValueError, "max_length"),
+        (lambda: positions(4, 0.0, 9.5), TypeError, "max_length"),
+        (lambda: both(0, 5, 4), ValueError, max_length),
+        (lambda: both(9, 0, 4), ValueError, "vocab_size"),
+        (lambda: both(9, 5, 0), ValueError, d_model),
+        (lambda: both(9, 5, None), TypeError, d_model),
+        (lambda: sinusoid(0, 4), ValueError, "length"),
+        (lambda: sinusoid(5, 0), ValueError, "d_model"),
+        (lambda: sinusoid(5.5, 4), TypeError, "length"),
+        (lambda: sinusoid(5, True), TypeError, "d_model"),
+        (lambda: positions(4, max_length=64)(array(np.zeros((2, 80, 4)))), ValueError, "max_length"),
+        (lambda: positions(4)(array(np.zeros((2, 8, 5)))), TypeError, "x"),
+        (lambda: positions(4)(array(np.zeros(4))), TypeError, "x"),
+        (lambda: positions(4)(array(np.ones((2, 3, 4), np.int32))), TypeError, "x"),
+        (lambda: both(6, 11, 4)(array(np.ones((2, 7), int))), ValueError, "max_length"),
+    ]
+    for make in (lambda: tokens(4, 5), lambda: both(9, 5, 4)):
+        rows += [
+            (lambda make=make: make()(array(np.array([[1, 5]]))), ValueError, "vocabulary"),
+            (lambda make=make: make()(array(np.array([[-1, 2]]))), ValueError, "vocabulary"),
+            (lambda make=make: make()(array(np.array([[1.0, 2.0]], np.float32))), TypeError, "tokens"),
+            (lambda make=make: make()(array(np.array([[True, False]]))), TypeError, "tokens"),
+        ]
+    if track != "keras":  # which makes an array of a list
+        rows += [
+            (lambda: tokens(4, 5)([[1, 2]]), TypeError, "tokens"),
+            (lambda: positions(4)([[1.0, 2.0, 3.0, 4.0]]), TypeError, "x"),
+        ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize(
-    ("tokens", "error", "message"),
-    [
-        (np.array([[1, 5]]), ValueError, "token id 5 is outside the vocabulary of 5"),
-        (np.array([[-1, 2]]), ValueError, "token id -1 is outside the vocabulary of 5"),
-        (
-            np.array([[1.0, 2.0]], dtype=np.float32),
-            TypeError,
-            r"tokens has shape \(1, 2\), float32.*; expected Integer",
-        ),
-        (np.array([[True, False]]), TypeError, r"tokens has shape \(1, 2\), bool.*; expected Integer"),
-    ],
-)
-@pytest.mark.keras
-def test_keras_and_others_refuse_bad_tokens(track, tokens, error, message):
-    give = torch.from_numpy if track == "pytorch" else np.asarray
-    for layer in (TRACKS[track].TokenEmbedding(4, 5), TRACKS[track].TokenAndPositionEmbedding(9, 5, 4)):
-        with pytest.raises(error, match=message):
-            layer(give(tokens))
-
-
-def test_numpy_backward_refuses_what_does_not_fit():
+def backward(*shape: int):
+    """NumPy's backward after a forward pass of one sequence of three tokens, with a gradient of this shape."""
     layer = numpy_embeddings.TokenEmbedding(4, 5, rng=0)
-    with pytest.raises(AttributeError, match="call the module first"):
-        layer.backward(np.zeros((2, 3, 4)))
     layer(np.array([[1, 2, 3]]))
-    for shape in ((1, 3, 5), (3, 4), (2, 3, 4)):  # the last two would broadcast
-        with pytest.raises(ValueError, match=r"grad_output has shape .* expected \(1, 3, 4\)"):
-            layer.backward(np.zeros(shape))
+    layer.backward(np.zeros(shape))
 
 
-@pytest.mark.parametrize("track", ["numpy", "pytorch"])
-def test_lists_are_no_arrays(track):
-    with pytest.raises(TypeError, match=r"TokenEmbedding.forward: tokens is a list; expected Integer\["):
-        TRACKS[track].TokenEmbedding(4, 5)([[1, 2]])
-    with pytest.raises(TypeError, match=r"PositionalEncoding.forward: x is a list; expected Float\["):
-        TRACKS[track].PositionalEncoding(4)([[1.0, 2.0, 3.0, 4.0]])
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    (lambda: numpy_embeddings.TokenEmbedding(4, 5).backward(np.zeros((2, 3, 4))), AttributeError, "ids"),
+    (lambda: backward(1, 3, 5), TypeError, "grad_output"),
+    (lambda: backward(3, 4), TypeError, "grad_output"),  # this one and the next would broadcast
+    (lambda: backward(2, 3, 4), TypeError, "grad_output"),
+]
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.keras
-def test_keras_and_its_twins_refuse_to_add_the_sinusoid_to_whole_numbers(track):
-    x = np.ones((2, 3, 4), np.int32)
-    layer = TRACKS[track].PositionalEncoding(4)
-    with pytest.raises(TypeError, match=r"x has shape \(2, 3, 4\), int32.*; expected Float\["):
-        layer(torch.tensor(x) if track == "pytorch" else x)
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"^[^;]*\b{name}\b"):  # what was expected stands behind a semicolon
+        call()

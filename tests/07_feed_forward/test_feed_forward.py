@@ -1,7 +1,6 @@
 """Chapter 07: the feed-forward network, LayerNorm and the residual connection, in the three tracks and against the frameworks' own."""
 
 import math
-import re
 
 import keras
 import numpy as np
@@ -666,110 +665,111 @@ def test_keras_residual_inside_tf_function(norm_first, rng):
     assert np.allclose(compiled(x), residual(x, lambda y: 2 * network(y)), atol=1e-5)
 
 
-# Bad input: the same complaint in the three
+# Bad input
 
-BAD_ARGUMENTS = [
-    ("FeedForward", {"d_model": 0, "d_ff": 12}, ValueError, "d_model=0: expected at least 1"),
-    ("FeedForward", {"d_model": 8, "d_ff": -1}, ValueError, "d_ff=-1: expected at least 1"),
-    ("FeedForward", {"d_model": 8.0, "d_ff": 12}, TypeError, "FeedForward.__init__: d_model is 8.0; expected int"),
-    ("FeedForward", {"d_model": 8, "d_ff": "12"}, TypeError, "d_ff is '12'; expected int"),
-    ("FeedForward", {"d_model": 8, "d_ff": True}, TypeError, "d_ff is True; expected int"),
-    ("FeedForward", {"d_model": 8, "d_ff": 12, "dropout": 1.0}, ValueError, "dropout=1.0: expected a rate in [0, 1)"),
-    ("FeedForward", {"d_model": 8, "d_ff": 12, "dropout": -0.1}, ValueError, "dropout=-0.1: expected a rate"),
-    ("FeedForward", {"d_model": 8, "d_ff": 12, "dropout": float("nan")}, ValueError, "dropout=nan: expected a rate"),
-    ("FeedForward", {"d_model": 8, "d_ff": 12, "dropout": "0.1"}, TypeError, "dropout is '0.1'; expected float"),
-    (
-        "FeedForward",
-        {"d_model": 8, "d_ff": 12, "activation": "swish"},
-        ValueError,
-        "activation='swish': expected one of 'relu', 'gelu', 'gelu_tanh'",
-    ),
-    (
-        "FeedForward",
-        {"d_model": 8, "d_ff": 12, "activation": ["relu"]},
-        TypeError,
-        "activation is a list; expected str",
-    ),
-    ("LayerNorm", {"d_model": 0}, ValueError, "d_model=0: expected at least 1"),
-    ("LayerNorm", {"d_model": (5, 8)}, TypeError, "LayerNorm.__init__: d_model is a tuple; expected int"),
-    ("LayerNorm", {"d_model": 8, "eps": -1e-5}, ValueError, "eps=-1e-05: expected a finite number of at least 0"),
-    ("LayerNorm", {"d_model": 8, "eps": None}, TypeError, "eps is None; expected float"),
-    ("ResidualConnection", {"d_model": 0}, ValueError, "d_model=0: expected at least 1"),
-    ("ResidualConnection", {"d_model": "8"}, TypeError, "ResidualConnection.__init__: d_model is '8'; expected int"),
-    ("ResidualConnection", {"d_model": 8, "dropout": 2}, ValueError, "dropout=2: expected a rate"),
-    ("ResidualConnection", {"d_model": 8, "dropout": True}, TypeError, "dropout is True; expected float"),
-    ("ResidualConnection", {"d_model": 8, "norm_first": "pre"}, TypeError, "norm_first is 'pre'; expected bool"),
-    ("ResidualConnection", {"d_model": 8, "norm_first": None}, TypeError, "norm_first is None; expected bool"),
-    ("ResidualConnection", {"d_model": 8, "eps": float("nan")}, ValueError, "eps=nan: expected a finite number"),
-    ("ResidualConnection", {"d_model": 8, "eps": "1e-5"}, TypeError, "eps is '1e-5'; expected float"),
+
+TRACKS = {
+    "numpy": (numpy_parts, np.zeros),
+    "pytorch": (pytorch_parts, torch.zeros),
+    "keras": (keras_parts, keras.ops.zeros),
+}
+
+
+def refused_by_every_track(track: str) -> list:
+    parts, zeros = TRACKS[track]
+    wrong, right = zeros((2, 5, 7)), zeros((2, 5, 8))
+
+    def feed_forward(**arguments):
+        return parts.FeedForward(**{"d_model": 8, "d_ff": 12, **arguments})
+
+    def residual(**arguments):
+        return parts.ResidualConnection(**{"d_model": 8, **arguments})
+
+    rows = [
+        (lambda: feed_forward(d_model=0), ValueError, "d_model"),
+        (lambda: feed_forward(d_ff=-1), ValueError, "d_ff"),
+        (lambda: feed_forward(d_model=8.0), TypeError, "d_model"),
+        (lambda: feed_forward(d_ff="12"), TypeError, "d_ff"),
+        (lambda: feed_forward(d_ff=True), TypeError, "d_ff"),
+        (lambda: feed_forward(dropout=1.0), ValueError, "dropout"),
+        (lambda: feed_forward(dropout=-0.1), ValueError, "dropout"),
+        (lambda: feed_forward(dropout=math.nan), ValueError, "dropout"),
+        (lambda: feed_forward(dropout="0.1"), TypeError, "dropout"),
+        (lambda: feed_forward(activation="swish"), ValueError, "activation"),
+        (lambda: feed_forward(activation=["relu"]), TypeError, "activation"),
+        (lambda: feed_forward()(wrong), TypeError, "x"),
+        (lambda: parts.LayerNorm(0), ValueError, "d_model"),
+        (lambda: parts.LayerNorm((5, 8)), TypeError, "d_model"),
+        (lambda: parts.LayerNorm(8, eps=-1e-5), ValueError, "eps"),
+        (lambda: parts.LayerNorm(8, eps=None), TypeError, "eps"),
+        (lambda: parts.LayerNorm(8)(wrong), TypeError, "x"),
+        (lambda: residual(d_model=0), ValueError, "d_model"),
+        (lambda: residual(d_model="8"), TypeError, "d_model"),
+        (lambda: residual(dropout=2), ValueError, "dropout"),
+        (lambda: residual(dropout=True), TypeError, "dropout"),
+        (lambda: residual(norm_first="pre"), TypeError, "norm_first"),
+        (lambda: residual(norm_first=None), TypeError, "norm_first"),
+        (lambda: residual(eps=math.nan), ValueError, "eps"),
+        (lambda: residual(eps="1e-5"), TypeError, "eps"),
+    ]
+    for order in (False, True):
+        rows += [
+            (lambda order=order: residual(norm_first=order)(wrong, lambda y: y), TypeError, "x"),
+            # Broadcasting would add a sub-layer's single feature to all eight without a word.
+            (lambda order=order: residual(norm_first=order)(right, lambda y: y[..., :1]), TypeError, "sublayer_output"),
+            (lambda order=order: residual(norm_first=order)(right, feed_forward()(right)), TypeError, "sublayer"),
+        ]
+    if track != "keras":  # which makes a tensor of a list
+        rows += [
+            (lambda: feed_forward()([0.5] * 8), TypeError, "x"),
+            (lambda: parts.LayerNorm(8)([0.5] * 8), TypeError, "x"),
+        ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+def refused_by_backward(make, saved: str) -> list:
+    def after_forward():
+        module = make()
+        module(np.ones((2, 5, 8)))
+        return module
+
+    return [
+        (lambda: make().backward(np.ones((2, 5, 8))), AttributeError, saved),
+        (lambda: after_forward().backward(np.ones((2, 5, 7))), TypeError, "grad_output"),
+        (lambda: after_forward().backward(np.ones((2, 4, 8))), TypeError, "grad_output"),
+    ]
+
+
+def backward_without_a_function():
+    residual, x = numpy_parts.ResidualConnection(8), np.ones((2, 5, 8))
+    residual(x, np.tanh)
+    residual.backward(x, x)
+
+
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    *refused_by_backward(lambda: numpy_parts.FeedForward(8, 12), "x"),
+    *refused_by_backward(lambda: numpy_parts.LayerNorm(8), "normalized"),
+    *refused_by_backward(lambda: NumPyBlock(False), "normalized"),
+    *refused_by_backward(lambda: NumPyBlock(True), "scale"),
+    (backward_without_a_function, TypeError, "sublayer_backward"),
 ]
 
 
-def check_bad_arguments(parts, name, arguments, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        getattr(parts, name)(**arguments)
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    # Other arrays stand behind a semicolon; Keras puts a line and [1m in front of what is raised inside of a call.
+    with pytest.raises(error, match=rf"(^|\[1m)([^;\n]*\b)?{name}\b"):
+        call()
 
 
-@pytest.mark.parametrize(("name", "arguments", "error", "message"), BAD_ARGUMENTS)
-@pytest.mark.parametrize("parts", [numpy_parts, pytorch_parts], ids=["numpy", "pytorch"])
-def test_bad_arguments(parts, name, arguments, error, message):
-    check_bad_arguments(parts, name, arguments, error, message)
-
-
-@pytest.mark.parametrize(("name", "arguments", "error", "message"), BAD_ARGUMENTS)
-@pytest.mark.keras
-def test_keras_bad_arguments(name, arguments, error, message):
-    check_bad_arguments(keras_parts, name, arguments, error, message)
-
-
-def check_bad_input(parts, zeros):
-    feed_forward, norm = parts.FeedForward(8, 12), parts.LayerNorm(8)
-    wrong, right = zeros((2, 5, 7)), zeros((2, 5, 8))
-    for module in (feed_forward, norm):
-        with pytest.raises(ValueError, match=re.escape("x has shape (2, 5, 7): expected 8 features")):
-            module(wrong)
-        assert tuple(module(right).shape) == (2, 5, 8)  # the refused input has left no trace
-    for norm_first in (False, True):
-        residual = parts.ResidualConnection(8, norm_first=norm_first)
-        with pytest.raises(ValueError, match=re.escape("x has shape (2, 5, 7): expected 8 features")):
-            residual(wrong, lambda y: y)
-        # Broadcasting would add a sub-layer's single feature to all eight without a word.
-        with pytest.raises(ValueError, match=re.escape("sublayer_output has shape (2, 5, 1): expected 8 features")):
-            residual(right, lambda y: y[..., :1])
-        with pytest.raises(
-            TypeError, match="sublayer is a .*: expected a function to call, such as a layer, not its result"
-        ):
-            residual(right, feed_forward(right))
-
-
-def test_bad_input():
-    check_bad_input(numpy_parts, np.zeros)
-    check_bad_input(pytorch_parts, torch.zeros)
-    for parts in (numpy_parts, pytorch_parts):
-        for module in (parts.FeedForward(8, 12), parts.LayerNorm(8)):
-            with pytest.raises(TypeError, match="x is a list: expected an array"):
-                module([0.5] * 8)
-
-
-@pytest.mark.keras
-def test_keras_bad_input():
-    check_bad_input(keras_parts, keras.ops.zeros)
-
-
-def test_bad_gradients(rng):
-    for module in (numpy_parts.FeedForward(8, 12), numpy_parts.LayerNorm(8), NumPyBlock(False), NumPyBlock(True)):
-        with pytest.raises(AttributeError, match="call the module first"):
-            module.backward(rng.normal(size=(2, 5, 8)))
-        module(rng.normal(size=(2, 5, 8)))
-        with pytest.raises(ValueError, match=re.escape("grad_output has shape (2, 5, 7): expected (2, 5, 8)")):
-            module.backward(rng.normal(size=(2, 5, 7)))
-
-
-def test_bad_sublayer_backward(rng):
-    residual, x = numpy_parts.ResidualConnection(8), rng.normal(size=(2, 5, 8))
-    residual(x, np.tanh)
-    with pytest.raises(TypeError, match="sublayer_backward is a ndarray: expected a function to call"):
-        residual.backward(x, x)
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_a_refused_input_leaves_no_trace(track):
+    parts, zeros = TRACKS[track]
+    for module in (parts.FeedForward(8, 12), parts.LayerNorm(8)):
+        with pytest.raises(TypeError):
+            module(zeros((2, 5, 7)))
+        assert tuple(module(zeros((2, 5, 8))).shape) == (2, 5, 8)
 
 
 # The three as one

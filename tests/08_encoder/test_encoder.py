@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from functools import partial
 
 import keras
 import numpy as np
@@ -561,28 +562,15 @@ def test_keras_shapes_are_known_before_the_call():
         assert layer.compute_output_shape((3, 5, 8)) == (3, 5, 8)
 
 
-@pytest.mark.keras
-def test_keras_wrong_wiring_is_found_before_the_call():
-    block = keras_track.EncoderBlock(**BLOCK)
-    with pytest.raises(ValueError, match=r"x has shape \(None, 5, 9\): expected 8 features"):
-        block(keras.Input((5, 9)))
-    with pytest.raises(ValueError, match="expected 3 axes"):
-        block(keras.Input((8,)))
-    with pytest.raises(TypeError, match="mask has dtype float32: expected booleans"):
-        block(keras.Input((5, 8)), mask=keras.Input((5, 5), dtype="float32"))
+TOKENS = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as positions: no shape would be wrong
 
 
 @pytest.mark.keras
-def test_keras_implicit_masks_are_refused_and_none_is_made(rng):
-    tokens = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as positions: no shape would be wrong
-    embedding = keras.layers.Embedding(9, 8, mask_zero=True)
+def test_keras_no_implicit_mask_is_made(rng):
     for layer in (keras_track.EncoderBlock(**BLOCK), keras_track.Encoder(**BLOCK)):
-        for masked in (embedding(tokens), embedding(keras.Input((3,)))):
-            with pytest.raises(ValueError, match="x carries an implicit Keras mask"):
-                layer(masked)
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            y = layer(rng.normal(size=(3, 3, 8)), mask=keras_padding_mask(tokens))
+            y = layer(rng.normal(size=(3, 3, 8)), mask=keras_padding_mask(TOKENS))
         assert getattr(y, "_keras_mask", None) is None
 
 
@@ -597,86 +585,111 @@ def test_keras_mixed_precision_reaches_every_part():
 # Bad input
 
 
-CONSTRUCTORS = [
-    ({"d_model": 0}, ValueError, "d_model=0"),
-    ({"d_model": 8.0}, TypeError, "d_model(=| is )8.0.* expected"),
-    ({"d_ff": 12.5}, TypeError, "d_ff is 12.5; expected int"),
-    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
-    ({"num_heads": True}, TypeError, "num_heads(=| is )True.* expected"),
-    ({"d_ff": -1}, ValueError, "d_ff=-1: expected at least 1"),
-    ({"d_ff": "12"}, TypeError, "d_ff is '12'; expected int"),
-    ({"dropout": 1.0}, ValueError, r"dropout=1.0: expected a rate in \[0, 1\)"),
-    ({"dropout": None}, TypeError, "dropout(=| is )None.* expected"),
-    ({"norm_first": "post"}, TypeError, "norm_first is 'post'; expected bool"),
-    ({"activation": "tanh"}, ValueError, "activation='tanh': expected one of"),
-    ({"eps": -1e-5}, ValueError, "eps=-1e-05: expected"),
-    ({"eps": "1e-5"}, TypeError, "eps is '1e-5'; expected float"),
+FLOATS = np.random.default_rng(0).normal(size=(4, 6, 8))
+
+
+def refused_by_every_track(track: str) -> list:
+    def make_block(name, **wrong):
+        return getattr(TRACKS[track], name)(**{**BLOCK, **wrong})
+
+    def run_block(name, norm_first, x=FLOATS, mask=None):
+        module = make_block(name, norm_first=norm_first)
+        if track == "pytorch":
+            module.double()
+        module(*(tensor(track, each) if isinstance(each, np.ndarray) else each for each in (x, mask)))
+
+    constructors = [
+        ({"d_model": 0}, ValueError),
+        ({"d_model": 8.0}, TypeError),
+        ({"num_heads": 3}, ValueError),
+        ({"num_heads": True}, TypeError),
+        ({"d_ff": -1}, ValueError),
+        ({"d_ff": 12.5}, TypeError),
+        ({"d_ff": "12"}, TypeError),
+        ({"dropout": 1.0}, ValueError),
+        ({"dropout": None}, TypeError),
+        ({"norm_first": "post"}, TypeError),
+        ({"activation": "tanh"}, ValueError),
+        ({"eps": -1e-5}, ValueError),
+        ({"eps": "1e-5"}, TypeError),
+    ]
+    calls = [
+        {"x": FLOATS.tolist()},
+        {"x": FLOATS.astype(int)},
+        {"x": FLOATS[0]},
+        {"x": FLOATS[..., :7]},
+        {"mask": np.ones((6, 6))},
+        {"mask": np.ones((4, 1, 1, 6), dtype=int)},
+        {"mask": np.ones((4, 1, 1, 5), dtype=bool)},
+        {"mask": np.ones((4, 6), dtype=bool)},
+        {"mask": np.ones(6, dtype=bool)},
+    ]
+    both, orders = ("EncoderBlock", "Encoder"), (False, True)
+    rows = [(partial(make_block, name, **wrong), error, *wrong) for name in both for wrong, error in constructors]
+    rows += [
+        (partial(make_block, "Encoder", num_layers=value), error, "num_layers")
+        for value, error in ((0, ValueError), (2.0, TypeError), (None, TypeError))
+    ]
+    rows += [
+        (partial(run_block, name, norm_first, **wrong), TypeError, *wrong)
+        for name in both
+        for norm_first in orders
+        for wrong in calls
+    ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+def after_forward(module):
+    module(np.ones((2, 5, 8)))
+    return module
+
+
+def make_transformer_block(**wrong):
+    return keras_track.TransformerBlock(**{"embed_dim": 8, "num_heads": 2, "ff_dim": 12, **wrong})
+
+
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    (lambda: numpy_track.Encoder(**BLOCK).backward(np.ones((2, 5, 8))), AttributeError, "normalized"),
+    (lambda: after_forward(numpy_track.Encoder(**BLOCK)).backward(np.ones((2, 5, 7))), TypeError, "grad_output"),
+    (lambda: after_forward(numpy_track.EncoderBlock(**BLOCK)).backward(np.ones((2, 5, 7))), TypeError, "grad_output"),
+    (lambda: after_forward(numpy_track.Encoder(**BLOCK)).backward(np.ones((2, 4, 8))), TypeError, "grad_output"),
+    *(
+        pytest.param(partial(make_transformer_block, **wrong), error, *wrong, marks=pytest.mark.keras)
+        for wrong, error in [
+            ({"embed_dim": 0}, ValueError),
+            ({"num_heads": 3}, ValueError),
+            ({"ff_dim": 0}, ValueError),
+            ({"rate": 1.5}, ValueError),
+            ({"norm_first": True}, TypeError),  # it would be lost on the way through get_config
+        ]
+    ),
 ]
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize("name", ["EncoderBlock", "Encoder"])
-@pytest.mark.parametrize(("wrong", "error", "message"), CONSTRUCTORS, ids=[str(row[0]) for row in CONSTRUCTORS])
-def test_constructors_say_what_is_wrong(track, name, wrong, error, message):
-    with pytest.raises(error, match=message):
-        getattr(TRACKS[track], name)(**{**BLOCK, **wrong})
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    # Other arrays stand behind a semicolon, and what Keras adds to an error on further lines.
+    with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
+        call()
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize(("value", "error"), [(0, ValueError), (2.0, TypeError), (None, TypeError)])
-def test_num_layers_is_a_positive_whole_number(track, value, error):
-    with pytest.raises(error, match=f"num_layers(=| is ){value}[:;] expected"):
-        TRACKS[track].Encoder(**BLOCK, num_layers=value)
+def masked(tokens):
+    return keras.layers.Embedding(9, 8, mask_zero=True)(tokens)
 
 
 @pytest.mark.keras
-def test_keras_transformer_block_says_what_is_wrong():
-    with pytest.raises(ValueError, match="num_heads=3 (does not|must) divide"):
-        keras_track.TransformerBlock(8, 3, 12)
-    with pytest.raises(ValueError, match=r"dropout=1.5: expected a rate"):
-        keras_track.TransformerBlock(8, 2, 12, rate=1.5)
-    with pytest.raises(TypeError, match="norm_first"):  # it would be lost on the way through get_config
-        keras_track.TransformerBlock(8, 2, 12, norm_first=True)
-
-
-FLOATS = np.random.default_rng(0).normal(size=(4, 6, 8))
-CALLS = [
-    (FLOATS.tolist(), None, TypeError, "(x|query) is a list"),
-    (FLOATS.astype(int), None, TypeError, "(x|query) has .*int64.*expected (Float|floating)"),
-    (FLOATS[0], None, (TypeError, ValueError), r"(x|query) has shape \(6, 8\).*expected"),
-    (FLOATS[..., :7], None, (TypeError, ValueError), r"x has shape \(4, 6, 7\).*expected"),
-    (FLOATS, np.ones((6, 6)), TypeError, "mask has .*float64.* expected (booleans|.*Bool)"),
-    (FLOATS, np.ones((4, 1, 1, 6), dtype=int), TypeError, "mask has .*int64.* expected (booleans|.*Bool)"),
-    (
-        FLOATS,
-        np.ones((4, 1, 1, 5), dtype=bool),
-        (TypeError, ValueError),
-        r"mask has shape \(4, 1, 1, 5\).* expected",
-    ),
-    (FLOATS, np.ones((4, 6), dtype=bool), (TypeError, ValueError), r"mask has shape \(4, 6\).* expected"),
-]
-
-
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.parametrize("name", ["EncoderBlock", "Encoder"])
-@ORDERS
-@pytest.mark.parametrize(("x", "mask", "error", "message"), CALLS, ids=[row[3][:40] for row in CALLS])
-def test_calls_say_what_is_wrong(track, name, norm_first, x, mask, error, message):
-    module = getattr(TRACKS[track], name)(**BLOCK, norm_first=norm_first)
-    if track == "pytorch":
-        module.double()
-        x, mask = (torch.tensor(each) if isinstance(each, np.ndarray) else each for each in (x, mask))
-    with pytest.raises(error, match=message):
-        module(x, mask)
-
-
-def test_numpy_backward_says_what_is_wrong(rng):
-    encoder = numpy_track.Encoder(**BLOCK)
-    with pytest.raises(AttributeError, match="call the module first"):
-        encoder.backward(rng.normal(size=(2, 5, 8)))
-    encoder(rng.normal(size=(2, 5, 8)))
-    for module in (encoder, encoder.blocks[0]):
-        with pytest.raises(TypeError, match=r"grad_output has shape \(2, 5, 7\).*expected .*'batch length 8'"):
-            module.backward(rng.normal(size=(2, 5, 7)))
-    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 4, 8\): expected \(2, 5, 8\)"):
-        encoder.backward(rng.normal(size=(2, 4, 8)))
+@pytest.mark.parametrize("kind", [keras_track.EncoderBlock, keras_track.Encoder])
+@pytest.mark.parametrize(
+    ("call", "error", "name"),
+    [
+        (lambda layer: layer(keras.Input((5, 9))), TypeError, "x"),
+        (lambda layer: layer(keras.Input((8,))), TypeError, "x"),
+        (lambda layer: layer(keras.Input((5, 8)), mask=keras.Input((5, 5), dtype="float32")), TypeError, "mask"),
+        (lambda layer: layer(masked(keras.Input((3,)))), ValueError, "mask"),
+        (lambda layer: layer(masked(TOKENS)), ValueError, "mask"),
+    ],
+)
+def test_keras_wrong_wiring_is_found_before_the_call(kind, call, error, name):
+    with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
+        call(kind(**BLOCK))

@@ -4,9 +4,11 @@ import inspect
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import keras
@@ -302,87 +304,6 @@ def test_keras_and_the_others_take_logits(rng):
         assert abs(wrong - right) > 0.05
 
 
-def loss_of(track):
-    if track == "numpy":
-        return numpy_training.cross_entropy_backward, np.asarray
-    return (
-        (pytorch_training.cross_entropy, torch.tensor)
-        if track == "pytorch"
-        else (
-            keras_training.cross_entropy,
-            ops.convert_to_tensor,
-        )
-    )
-
-
-LOGITS, TARGETS = np.zeros((2, 3, 5), np.float32), np.array([[0, 1, 2], [3, 4, -100]])
-BAD_LOSSES = {
-    "smoothing of 1": (LOGITS, TARGETS, {"label_smoothing": 1.0}, ValueError, r"label_smoothing=1.0: expected a rate"),
-    "smoothing as text": (
-        LOGITS,
-        TARGETS,
-        {"label_smoothing": "a"},
-        TypeError,
-        "label_smoothing is 'a'; expected float",
-    ),
-    "ignore_index 0.5": (
-        LOGITS,
-        TARGETS,
-        {"ignore_index": 0.5},
-        TypeError,
-        "ignore_index is 0.5; expected int",
-    ),
-    "float targets": (
-        LOGITS,
-        TARGETS.astype(np.float32),
-        {},
-        TypeError,
-        r"targets has shape \(2, 3\), float32.*expected Integer",
-    ),
-    "integer logits": (
-        LOGITS.astype(np.int32),
-        TARGETS,
-        {},
-        TypeError,
-        r"logits has shape \(2, 3, 5\), int32.*expected Float",
-    ),
-    "target too large": (LOGITS, TARGETS + 1, {}, ValueError, "target (5|-99) is outside the 5 classes"),
-    "target negative": (LOGITS, TARGETS - 1, {}, ValueError, "target -1 is outside the 5 classes, and is not ignore"),
-    "nothing kept": (LOGITS, np.full((2, 3), -100), {}, ValueError, "all 6 targets are ignore_index=-100"),
-    "other shape": (LOGITS, TARGETS[0], {}, TypeError, r"targets has shape \(3,\).*beside logits \(2, 3, 5\)"),
-    "no classes": (LOGITS[0, 0, 0], np.array(0), {}, TypeError, r"logits has shape \(\).*expected Float"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_LOSSES)
-@pytest.mark.parametrize("track", ARRAYS)
-def test_the_loss_refuses(track, case):
-    logits, targets, options, error, message = BAD_LOSSES[case]
-    function, convert = loss_of(track)
-    with pytest.raises(error, match=message):
-        function(convert(logits), convert(targets), **options)
-    if track == "numpy":
-        with pytest.raises(error, match=message):
-            numpy_training.cross_entropy(logits, targets, **options)
-
-
-@pytest.mark.parametrize("case", BAD_LOSSES)
-@pytest.mark.keras
-def test_keras_loss_refuses(case):
-    logits, targets, options, error, message = BAD_LOSSES[case]
-    with pytest.raises(error, match=message):
-        keras_training.cross_entropy(ops.convert_to_tensor(logits), ops.convert_to_tensor(targets), **options)
-
-
-@pytest.mark.keras
-def test_keras_and_the_other_losses_refuse_lists():
-    for track, training in MODULES.items():
-        with pytest.raises(TypeError, match="logits is a list; expected Float"):
-            training.cross_entropy([[0.0, 1.0]], [1])
-        with pytest.raises(TypeError, match="targets is a list; expected Integer"):
-            training.cross_entropy(loss_of(track)[1](LOGITS[0]), [0, 1, 2])
-
-
 # The schedule
 
 
@@ -428,28 +349,6 @@ def test_keras_schedule_is_serialisable_and_symbolic():
     config = json.loads(json.dumps(keras.optimizers.schedules.serialize(schedule)))
     again = keras.optimizers.schedules.deserialize(config)
     assert [float(again(ops.convert_to_tensor(step))) for step in range(12)] == [float(schedule(i)) for i in range(12)]
-
-
-BAD_SCHEDULES = [
-    ((-1, 1, 2), ValueError, "peak=-1: expected a finite number of at least 0"),
-    ((math.inf, 1, 2), ValueError, "peak=inf"),
-    (("a", 1, 2), TypeError, "peak is 'a'; expected float"),
-    ((1, 0, 2), ValueError, "warmup_steps=0: expected at least 1"),
-    ((1, 1.5, 2), TypeError, "warmup_steps is 1.5; expected int"),
-    ((1, 5, 5), ValueError, "warmup_steps=5 must be under total_steps=5"),
-    ((1, 1, 5, -1), ValueError, "floor=-1: expected a finite number of at least 0"),
-    ((1, 1, 5, 2), ValueError, "floor=2 must not be above peak=1"),
-    ((1, 1, 5, "low"), TypeError, "floor is 'low'; expected float"),
-    ((1, 1, None), TypeError, "total_steps is None; expected int"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "error", "message"), BAD_SCHEDULES)
-@pytest.mark.keras
-def test_keras_and_the_other_schedules_refuse(arguments, error, message):
-    for training in MODULES.values():
-        with pytest.raises(error, match=message):
-            training.warmup_schedule(*arguments)
 
 
 # Adam
@@ -729,50 +628,6 @@ def test_keras_adam_round_trip():
     assert keras_training.Adam().get_config()["clip_norm"] is None
 
 
-BAD_ADAMS = [
-    ({"learning_rate": -1}, ValueError, "learning_rate=-1: expected a finite number of at least 0"),
-    ({"learning_rate": "fast"}, TypeError, "learning_rate is 'fast'; expected float"),
-    ({"beta_1": 1}, ValueError, r"beta_1=1: expected a rate in \[0, 1\)"),
-    ({"beta_2": -0.1}, ValueError, "beta_2=-0.1"),
-    ({"epsilon": 0}, ValueError, "epsilon=0: expected a finite number above 0"),
-    ({"epsilon": math.nan}, ValueError, "epsilon=nan"),
-    ({"weight_decay": None}, TypeError, "weight_decay is None; expected float"),
-    ({"weight_decay": -1e-3}, ValueError, "weight_decay=-0.001"),
-    ({"clip_norm": 0}, ValueError, "clip_norm=0: expected a finite number above 0"),
-    ({"clip_norm": True}, TypeError, "clip_norm is True; expected float"),
-    ({"decay_all": 1}, TypeError, "decay_all is 1; expected bool"),
-]
-
-
-@pytest.mark.parametrize(("options", "error", "message"), BAD_ADAMS)
-@pytest.mark.keras
-def test_keras_and_the_other_adams_refuse(options, error, message):
-    for track in MODULES:
-        with pytest.raises(error, match=message):
-            make(track, **options)
-
-
-def test_adam_refuses_what_is_no_model():
-    with pytest.raises(TypeError, match="model is a dict; expected ParameterTree"):
-        numpy_training.Adam({})
-    with pytest.raises(TypeError, match="model is a list; expected Module"):
-        pytorch_training.Adam([])
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-@pytest.mark.parametrize(("rate", "error"), [(-1.0, ValueError), (math.nan, ValueError)])
-def test_a_bad_rate_of_a_schedule_is_refused(track, rate, error):
-    model, adam = make(track, learning_rate=lambda step: rate)
-    with pytest.raises(error, match="learning_rate="):
-        MODULES[track].train(model, adam, batch_at, 1)
-
-
-@pytest.mark.keras
-def test_keras_adam_refuses_a_plain_function():
-    with pytest.raises(TypeError, match="expected a number or a LearningRateSchedule"):
-        keras_training.Adam(lambda step: 0.1)
-
-
 # The loop
 
 
@@ -913,9 +768,6 @@ def test_keras_and_the_others_stop_early_and_restore_the_best(track, monkeypatch
         assert (validation.best_step, validation.best_loss) == (10 * best, min(validation.losses))
         validation.restore()
         assert {float(get_weights(model)[name].flat[0]) for name in names} == {best}
-    for wrong, error in ((0, ValueError), (1.5, TypeError)):
-        with pytest.raises(error, match="patience"):
-            training.Validation(model, *batch_at(0), patience=wrong)
 
 
 @pytest.mark.parametrize("track", MODULES)
@@ -949,22 +801,6 @@ def test_windows_of_a_text_are_pieces_of_it_and_the_targets_come_one_later():
     assert all(np.array_equal(a, b) for a, b in zip(again(7), batches(7)))
     assert not np.array_equal(batches(7)[0], batches(8)[0])
     assert not np.array_equal(numpy_training.text_batches(tokens, 6, 5, seed=4)(7)[0], batches(7)[0])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((np.arange(5), 5, 1), ValueError, "length=5: the text has only 5 tokens"),
-        ((np.arange(5), 0, 1), ValueError, "length=0: expected at least 1"),
-        ((np.arange(5), 2, 0), ValueError, "batch_size=0"),
-        ((np.arange(5.0), 2, 1), TypeError, "tokens has shape .*expected Integer"),
-        ((np.ones((2, 3), int), 2, 1), TypeError, "tokens has shape"),
-        ((np.arange(5), 1.5, 1), TypeError, "length is 1.5; expected int"),
-    ],
-)
-def test_windows_refuse(arguments, error, message):
-    with pytest.raises(error, match=message):
-        numpy_training.text_batches(*arguments)
 
 
 def two_inputs(step):
@@ -1080,99 +916,6 @@ def test_keras_shows_its_bar_and_traces_once(capfd):
     keras_training.train(model, keras_training.Adam(), batch_at, 10, progress=True)
     assert "10/10" in capfd.readouterr().out
     assert len(traces) <= 2  # once to build, once to compile
-
-
-def bad_trains(track):
-    model, adam = make(track)
-    other = make("pytorch" if track == "numpy" else "numpy")[1]
-    inputs, targets = batch_at(0)
-    return {
-        "another optimizer": (
-            (model, other, batch_at, 5),
-            {},
-            TypeError,
-            "optimizer is a Adam: expected the Adam of this",
-        ),
-        "no optimizer": ((model, None, batch_at, 5), {}, TypeError, "optimizer is a NoneType"),
-        "no batches": ((model, adam, [], 5), {}, TypeError, r"batch_at=\[\]: expected a function of the step"),
-        "no steps": ((model, adam, batch_at, 0), {}, ValueError, "num_steps=0: expected at least 1"),
-        "half a step": ((model, adam, batch_at, 0.5), {}, TypeError, "num_steps=0.5: expected a whole number"),
-        "smoothing": ((model, adam, batch_at, 5), {"label_smoothing": 1}, ValueError, "label_smoothing=1"),
-        "ignore_index": ((model, adam, batch_at, 5), {"ignore_index": None}, TypeError, "ignore_index=None"),
-        "progress": ((model, adam, batch_at, 5), {"progress": 1}, TypeError, "progress=1: expected True or False"),
-        "folder": ((model, adam, batch_at, 5), {"checkpoint": "nowhere/c"}, ValueError, "its folder does not exist"),
-        "validate every 0": ((model, adam, batch_at, 5), {"validate_every": 0}, ValueError, "validate_every=0"),
-        "no function": ((model, adam, batch_at, 5), {"validate": 3}, TypeError, "validate=3: expected a function"),
-        "every 0": ((model, adam, batch_at, 5), {"checkpoint_every": 0}, ValueError, "checkpoint_every=0"),
-        "one array": ((model, adam, lambda step: inputs, 5), {}, TypeError, r"batch_at\(0\) returned a ndarray"),
-        "no inputs": ((model, adam, lambda step: ((), targets), 5), {}, TypeError, r"batch_at\(0\) returned a tuple"),
-        "no target": ((model, adam, lambda step: ((inputs,), [1]), 5), {}, TypeError, "NumPy arrays; inputs may be"),
-        "lists": (
-            (model, adam, lambda step: ([1], [2]), 5),
-            {},
-            TypeError,
-            r"returned a tuple: expected \(inputs, targets\)",
-        ),
-        "targets": ((model, adam, lambda step: (inputs, targets + 1), 5), {}, ValueError, "is outside the 5 classes"),
-        "no targets": ((model, adam, lambda s: (inputs, 0 * targets - 100), 5), {}, ValueError, "all 36 targets are"),
-    }
-
-
-BAD_TRAINS = list(bad_trains("numpy"))
-
-
-@pytest.mark.parametrize("case", BAD_TRAINS)
-@pytest.mark.parametrize("track", ARRAYS)
-def test_the_loop_refuses(track, case):
-    arguments, options, error, message = bad_trains(track)[case]
-    with pytest.raises(error, match=message):
-        MODULES[track].train(*arguments, **options)
-
-
-@pytest.mark.parametrize("case", BAD_TRAINS)
-@pytest.mark.keras
-def test_keras_loop_refuses(case):
-    arguments, options, error, message = bad_trains("keras")[case]
-    with pytest.raises(error, match=message):
-        keras_training.train(*arguments, **options)
-
-
-@pytest.mark.keras
-def test_keras_loop_wants_one_shape():
-    def shrinking(step):
-        inputs, targets = batch_at(step)
-        return inputs[:, : 9 - step], targets[:, : 9 - step]
-
-    with pytest.raises(ValueError, match=r"batch_at\(1\) has shapes \(4, 8, 6\), \(4, 8\): expected"):
-        keras_training.train(*make("keras"), shrinking, 3)
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_another_models_optimizer_is_refused(track, tmp_path):
-    training, (model, _), (_, other) = MODULES[track], make(track), make(track)
-    for call in (
-        lambda: training.train(model, other, batch_at, 2),
-        lambda: training.save_checkpoint(tmp_path / "c", model, other),
-        lambda: training.load_checkpoint(tmp_path / "c", model, other),
-    ):
-        with pytest.raises(ValueError, match="optimizer was made for another model"):
-            call()
-
-
-@pytest.mark.keras
-def test_keras_refuses_another_models_optimizer(tmp_path):
-    (model, _), (another, other) = make("keras"), make("keras")
-    other.build(another.trainable_variables)
-    with pytest.raises(ValueError, match="optimizer was made for another model"):
-        keras_training.save_checkpoint(tmp_path / "c", model, other)
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_a_run_past_its_end_is_refused(track):
-    model, adam = make(track)
-    MODULES[track].train(model, adam, batch_at, 3)
-    with pytest.raises(ValueError, match="num_steps=2: the optimizer has already taken 3 steps"):
-        MODULES[track].train(model, adam, batch_at, 2)
 
 
 # Checkpoints
@@ -1307,34 +1050,34 @@ def test_keras_write_that_fails(tmp_path, monkeypatch):
 
 
 def damaged(path, folder):
-    """Files that are nearly the checkpoint at path, and what is wrong with each."""
+    """Files that are nearly the checkpoint at path, and the part of each that the error has to name."""
     arrays, metadata = load_arrays(path)
     bias, moment = "model/mlp.hidden.bias", "second_moment/mlp.readout.kernel"
     changes = {
-        "missing weight": ({n: a for n, a in arrays.items() if n != bias}, metadata, f"missing: {bias}"),
-        "missing moment": ({n: a for n, a in arrays.items() if n != moment}, metadata, f"missing: {moment}"),
-        "unexpected": (arrays | {"model/more": np.zeros(2)}, metadata, "unexpected: model/more"),
-        "foreign": (arrays | {"else": np.zeros(2)}, metadata, "unexpected: else"),
-        "shape": (arrays | {moment: np.zeros((2, 2))}, metadata, r"has shape \(2, 2\)"),
-        "dtype": (arrays | {bias: np.zeros(HIDDEN, np.int64)}, metadata, "has dtype int64, expected floating-point"),
-        "no steps": (arrays, {"random_states": {}}, "is no checkpoint"),
-        "steps": (arrays, metadata | {"steps": -1}, "is no checkpoint"),
-        "no states": (arrays, {"steps": 1}, "is no checkpoint"),
-        "no mapping": (arrays, [1], "is no checkpoint"),
+        "missing weight": ({n: a for n, a in arrays.items() if n != bias}, metadata, bias),
+        "missing moment": ({n: a for n, a in arrays.items() if n != moment}, metadata, moment),
+        "unexpected": (arrays | {"model/more": np.zeros(2)}, metadata, "model/more"),
+        "foreign": (arrays | {"else": np.zeros(2)}, metadata, "else"),
+        "shape": (arrays | {moment: np.zeros((2, 2))}, metadata, moment),
+        "dtype": (arrays | {bias: np.zeros(HIDDEN, np.int64)}, metadata, bias),
+        "no steps": (arrays, {"random_states": {}}, "steps"),
+        "negative": (arrays, metadata | {"steps": -1}, "steps"),
+        "no states": (arrays, {"steps": 1}, "random states"),
+        "no mapping": (arrays, [1], "metadata"),
     }
     for track in MODULES:
         for number, broken in enumerate((7, "zz", [1], [[1]], {"cpu": "00"}, {"dropout.": {}}, [["a", "b"]])):
             states = metadata | {"random_states": {track: broken}}
             changes[f"{track} state {number}"] = (arrays, states, "random state")
-    for name, (changed, its_metadata, message) in changes.items():
+    for name, (changed, its_metadata, part) in changes.items():
         save_arrays(changed, folder / name, its_metadata)
-        yield folder / name, message
+        yield folder / name, part
     whole = path.read_bytes()
     for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
         (folder / f"{size} bytes").write_bytes(whole[:size])
-        yield folder / f"{size} bytes", "truncated or no safetensors file"
+        yield folder / f"{size} bytes", ""
     (folder / "text").write_text("not a checkpoint at all, but long enough to be read")
-    yield folder / "text", "truncated or no safetensors file"
+    yield folder / "text", ""
 
 
 def check_damage(track, folder):
@@ -1348,21 +1091,15 @@ def check_damage(track, folder):
     before = state(track, model, adam)
     looked_at = ("keras", "pytorch") if track == "keras" and keras.backend.backend() == "torch" else (track,)
     refused = 0
-    for path, message in [*damaged(folder / "good", folder), (folder / "weights", "is no checkpoint")]:
+    for path, part in [*damaged(folder / "good", folder), (folder / "weights", "steps")]:
         if " state " in path.name and not path.name.startswith(looked_at):
             continue  # the random state of another track is not looked at
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=rf"^{path.name}\b.*{re.escape(part)}"):
             training.load_checkpoint(path, model, adam)
         assert_equal(state(track, model, adam), before)
         refused += 1
     assert refused > 20
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        training.load_checkpoint(folder / "nothing", model, adam)
-    with pytest.raises(TypeError, match="optimizer is a str"):
-        training.load_checkpoint(folder / "good", model, "adam")
-    with pytest.raises(TypeError, match="optimizer is a NoneType"):
-        training.save_checkpoint(folder / "good", model, None)
-    with pytest.raises(ValueError, match=r"missing: model/hidden\.kernel; .*unexpected: model/mlp"):
+    with pytest.raises(ValueError, match=r"model/hidden\.kernel\b.*\bmodel/mlp"):
         numpy_training.load_checkpoint(folder / "good", numpy_models.MLP(FEATURES, HIDDEN, CLASSES))
 
 
@@ -1458,6 +1195,160 @@ def test_keras_saves_a_trained_model_whole(tmp_path):
     assert again.optimizer.steps == 2
     assert again.optimizer.get_config() == adam.get_config()
     assert again.loss.get_config() == model.loss.get_config()
+
+
+# Bad input
+
+
+LOGITS, TARGETS = np.zeros((2, 3, 5), np.float32), np.array([[0, 1, 2], [3, 4, -100]])
+
+
+def refused_by_every_loss(track: str) -> list:
+    tensor = {"numpy": np.asarray, "pytorch": torch.tensor, "keras": ops.convert_to_tensor}[track]
+    functions = [MODULES[track].cross_entropy]
+    functions += [numpy_training.cross_entropy_backward] if track == "numpy" else []
+
+    def loss(function, logits=LOGITS, targets=TARGETS, **options):
+        arrays = (tensor(each) if isinstance(each, np.ndarray) else each for each in (logits, targets))
+        function(*arrays, **options)
+
+    return [
+        (partial(loss, function, **wrong), error, name)
+        for function in functions
+        for wrong, error, name in [
+            ({"label_smoothing": 1.0}, ValueError, "label_smoothing"),
+            ({"label_smoothing": "a"}, TypeError, "label_smoothing"),
+            ({"ignore_index": 0.5}, TypeError, "ignore_index"),
+            ({"targets": TARGETS.astype(np.float32)}, TypeError, "targets"),
+            ({"logits": LOGITS.astype(np.int32)}, TypeError, "logits"),
+            ({"targets": TARGETS + 1}, ValueError, "target"),
+            ({"targets": TARGETS - 1}, ValueError, "target"),
+            ({"targets": np.full((2, 3), -100)}, ValueError, "targets"),
+            ({"targets": TARGETS[0]}, TypeError, "targets"),
+            ({"logits": LOGITS[0, 0, 0], "targets": np.array(0)}, TypeError, "logits"),
+            ({"logits": [[0.0, 1.0]], "targets": [1]}, TypeError, "logits"),
+            ({"logits": LOGITS[0], "targets": [0, 1, 2]}, TypeError, "targets"),
+        ]
+    ]
+
+
+def refused_by_every_track(track: str) -> list:
+    training, (inputs, targets) = MODULES[track], batch_at(0)
+    schedule, adam = training.warmup_schedule, partial(make, track)
+
+    def train(**wrong):
+        model, optimizer = make(track)
+        arguments = {"model": model, "optimizer": optimizer, "batch_at": batch_at, "num_steps": 5}
+        training.train(**arguments | wrong)
+
+    def train_past_the_end():
+        model, optimizer = make(track)
+        training.train(model, optimizer, batch_at, 3)
+        training.train(model, optimizer, batch_at, 2)
+
+    def train_at(rate):
+        model, optimizer = make(track, learning_rate=lambda step: rate)
+        training.train(model, optimizer, batch_at, 1)
+
+    def validation(patience):
+        training.Validation(make(track)[0], inputs, targets, patience=patience)
+
+    rows = [
+        *refused_by_every_loss(track),
+        (lambda: schedule(-1, 1, 2), ValueError, "peak"),
+        (lambda: schedule(math.inf, 1, 2), ValueError, "peak"),
+        (lambda: schedule("a", 1, 2), TypeError, "peak"),
+        (lambda: schedule(1, 0, 2), ValueError, "warmup_steps"),
+        (lambda: schedule(1, 1.5, 2), TypeError, "warmup_steps"),
+        (lambda: schedule(1, 5, 5), ValueError, "warmup_steps"),
+        (lambda: schedule(1, 1, 5, -1), ValueError, "floor"),
+        (lambda: schedule(1, 1, 5, 2), ValueError, "floor"),
+        (lambda: schedule(1, 1, 5, "low"), TypeError, "floor"),
+        (lambda: schedule(1, 1, None), TypeError, "total_steps"),
+        (lambda: adam(learning_rate=-1), ValueError, "learning_rate"),
+        (lambda: adam(learning_rate="fast"), TypeError, "learning_rate"),
+        (lambda: adam(beta_1=1), ValueError, "beta_1"),
+        (lambda: adam(beta_2=-0.1), ValueError, "beta_2"),
+        (lambda: adam(epsilon=0), ValueError, "epsilon"),
+        (lambda: adam(epsilon=math.nan), ValueError, "epsilon"),
+        (lambda: adam(weight_decay=None), TypeError, "weight_decay"),
+        (lambda: adam(weight_decay=-1e-3), ValueError, "weight_decay"),
+        (lambda: adam(clip_norm=0), ValueError, "clip_norm"),
+        (lambda: adam(clip_norm=True), TypeError, "clip_norm"),
+        (lambda: adam(decay_all=1), TypeError, "decay_all"),
+        (lambda: train(optimizer=make("pytorch" if track == "numpy" else "numpy")[1]), TypeError, "optimizer"),
+        (lambda: train(optimizer=None), TypeError, "optimizer"),
+        (lambda: train(batch_at=[]), TypeError, "batch_at"),
+        (lambda: train(batch_at=lambda step: inputs), TypeError, "batch_at"),
+        (lambda: train(batch_at=lambda step: ((), targets)), TypeError, "batch_at"),
+        (lambda: train(batch_at=lambda step: ((inputs,), [1])), TypeError, "batch_at"),
+        (lambda: train(batch_at=lambda step: ([1], [2])), TypeError, "batch_at"),
+        (lambda: train(batch_at=lambda step: (inputs, targets + 1)), ValueError, "target"),
+        (lambda: train(batch_at=lambda step: (inputs, 0 * targets - 100)), ValueError, "targets"),
+        (lambda: train(num_steps=0), ValueError, "num_steps"),
+        (lambda: train(num_steps=0.5), TypeError, "num_steps"),
+        (train_past_the_end, ValueError, "num_steps"),
+        (lambda: train(label_smoothing=1), ValueError, "label_smoothing"),
+        (lambda: train(ignore_index=None), TypeError, "ignore_index"),
+        (lambda: train(progress=1), TypeError, "progress"),
+        (lambda: train(checkpoint="nowhere/c"), ValueError, "checkpoint"),
+        (lambda: train(checkpoint_every=0), ValueError, "checkpoint_every"),
+        (lambda: train(validate=3), TypeError, "validate"),
+        (lambda: train(validate_every=0), ValueError, "validate_every"),
+        (lambda: validation(0), ValueError, "patience"),
+        (lambda: validation(1.5), TypeError, "patience"),
+        (lambda: training.load_checkpoint("nowhere/c", *make(track)), FileNotFoundError, "path"),
+        (lambda: training.load_checkpoint("nowhere/c", make(track)[0], "adam"), TypeError, "optimizer"),
+        (lambda: training.save_checkpoint("nowhere/c", make(track)[0], None), TypeError, "optimizer"),
+    ]
+    if track == "keras":
+        rows += [
+            (lambda: adam(learning_rate=lambda step: 0.1), TypeError, "learning_rate"),
+            (lambda: train(batch_at=shrinking), ValueError, "batch_at"),
+            (save_with_another_optimizer_of_keras, ValueError, "optimizer"),
+        ]
+    else:
+        another = {"path": "nowhere/c", "optimizer": make(track)[1]}
+        rows += [
+            (lambda: train(optimizer=another["optimizer"]), ValueError, "optimizer"),
+            (lambda: training.save_checkpoint(model=make(track)[0], **another), ValueError, "optimizer"),
+            (lambda: training.load_checkpoint(model=make(track)[0], **another), ValueError, "optimizer"),
+            (lambda: train_at(-1.0), ValueError, "learning_rate"),
+            (lambda: train_at(math.nan), ValueError, "learning_rate"),
+        ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+def shrinking(step):
+    """Batches of other lengths, where Keras needs one shape."""
+    inputs, targets = batch_at(step)
+    return inputs[:, : 9 - step], targets[:, : 9 - step]
+
+
+def save_with_another_optimizer_of_keras():
+    (model, _), (another, optimizer) = make("keras"), make("keras")
+    optimizer.build(another.trainable_variables)
+    keras_training.save_checkpoint("nowhere/c", model, optimizer)
+
+
+REFUSED = [
+    *(row for track in MODULES for row in refused_by_every_track(track)),
+    (lambda: numpy_training.Adam({}), TypeError, "model"),
+    (lambda: pytorch_training.Adam([]), TypeError, "model"),
+    (lambda: numpy_training.text_batches(np.arange(5), 5, 1), ValueError, "length"),
+    (lambda: numpy_training.text_batches(np.arange(5), 0, 1), ValueError, "length"),
+    (lambda: numpy_training.text_batches(np.arange(5), 1.5, 1), TypeError, "length"),
+    (lambda: numpy_training.text_batches(np.arange(5), 2, 0), ValueError, "batch_size"),
+    (lambda: numpy_training.text_batches(np.arange(5.0), 2, 1), TypeError, "tokens"),
+    (lambda: numpy_training.text_batches(np.ones((2, 3), int), 2, 1), TypeError, "tokens"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    # Other arrays stand behind a semicolon, and what Keras adds to an error on further lines.
+    with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
+        call()
 
 
 # The three together

@@ -1,5 +1,6 @@
 """Chapter 13: BERT in each track, across the three, and against the BERT of transformers, written and read."""
 
+import functools
 import inspect
 import json
 import re
@@ -53,6 +54,10 @@ def make(track: str, **changes):
     model = keras_track.BERTModel(**arguments)
     model.build((None, None))
     return scrambled(model)
+
+
+def tensor(track: str, array):
+    return torch.tensor(array) if track == "pytorch" else array
 
 
 def run(model, *arrays, method: str = "__call__", **arguments) -> np.ndarray:
@@ -407,34 +412,6 @@ def test_keras_and_the_others_hide_the_same_for_the_same_seed(track, rng):
     np.testing.assert_array_equal(mask(track, tokens, seed=3), first)  # whatever else was drawn before
 
 
-MISUSE = [
-    ({"mask_id": 20}, ValueError, "mask_id=20: expected an id of the vocabulary of 20"),
-    ({"mask_id": 4.0}, TypeError, "mask_id is 4.0; expected int"),
-    ({"special_ids": [0, 1]}, ValueError, r"mask_id=4 must be among special_ids=\[0, 1\]"),
-    ({"special_ids": [4, 30]}, ValueError, "special_ids=30: expected an id"),
-    ({"special_ids": 4}, TypeError, "special_ids is 4; expected Collection"),
-    ({"special_ids": "04"}, TypeError, "special_ids='04': expected whole numbers"),
-    ({"special_ids": [0, 4, True]}, TypeError, "expected whole numbers"),
-    ({"special_ids": range(20)}, ValueError, "expected at least one ordinary token"),
-    ({"vocab_size": 10}, ValueError, "is outside the vocabulary of 10"),
-    ({"rate": 1.0}, ValueError, r"rate=1.0: expected a rate in \[0, 1\)"),
-    ({"rate": "0.15"}, TypeError, "rate is '0.15'; expected float"),
-    ({"seed": -1}, ValueError, "seed=-1: expected a whole number from 0"),
-    ({"seed": 0.5}, TypeError, "seed is 0.5; expected int"),
-    ({"seed": None}, TypeError, "seed is None; expected int"),
-]
-
-
-@every_track
-@pytest.mark.parametrize(("wrong", "error", "message"), MISUSE, ids=[str(row[0]) for row in MISUSE])
-@pytest.mark.keras
-def test_keras_and_the_others_say_what_is_wrong_with_masking(track, wrong, error, message):
-    with pytest.raises(error, match=message):
-        mask(track, np.arange(20).reshape(2, 10), **wrong)
-    with pytest.raises(TypeError, match="whole numbers|Integer"):
-        mask(track, np.ones((2, 3)))
-
-
 # The exact predictions
 
 
@@ -527,30 +504,36 @@ def test_short_sentences(tokenizer):
     assert sentences == masked_words.short_sentences(200, 6, seed=0) != masked_words.short_sentences(200, 6, seed=1)
 
 
-def test_what_is_wrong_with_exact_predictions(tokenizer):
+PREDICTIONS = [  # of "the owl slept .", where owl is to be predicted
+    (lambda *arrays: masked_words.exact_predictions(small_tokenizer(), *arrays[1:]), ValueError, "vocabulary"),
+    (lambda t, inputs, targets: masked_words.exact_predictions(t, inputs, targets[:, :3]), TypeError, "targets"),
+    (lambda t, inputs, targets: masked_words.exact_predictions(t, inputs[:, 1:], targets[:, 1:]), ValueError, "inputs"),
+    (
+        lambda t, inputs, targets: masked_words.exact_predictions(t, inputs[:, :-1], targets[:, :-1]),
+        ValueError,
+        "inputs",
+    ),
+    (lambda t, inputs, targets: masked_words.exact_predictions(t, inputs, 0 * targets - 100), ValueError, "targets"),
+    (lambda *arrays: masked_words.exact_predictions(*arrays, 1.0), ValueError, "rate"),
+    (lambda *_: masked_words.score(UNIFORM, UNIFORM[:, 1:]), TypeError, "predicted"),
+    (lambda *_: masked_words.score(None, UNIFORM), TypeError, "exact"),
+    (lambda *_: masked_words.score(UNIFORM, 2 * UNIFORM), ValueError, "predicted"),
+    (lambda *_: masked_words.short_sentences(5, 3, seed=0), ValueError, "max_words"),
+    (lambda *_: masked_words.short_sentences(0, 8, seed=0), ValueError, "num_sentences"),
+]
+UNIFORM = np.full((2, 4), 0.25)
+
+
+def small_tokenizer():
+    return text.train_tokenizer(grammar.sample(50, seed=0), "wordpiece", vocab_size=80)
+
+
+@pytest.mark.parametrize(("call", "error", "name"), PREDICTIONS)
+def test_what_exact_predictions_refuse_is_named(call, error, name, tokenizer):
     tokens = text.encode_batch(tokenizer, ["the owl slept ."])
     targets = np.where(tokens == tokenizer.token_to_id("owl"), 1, masked_words.IGNORED)
-    small = text.train_tokenizer(grammar.sample(50, seed=0), "wordpiece", vocab_size=80)
-    for arguments, message in [
-        ((small, tokens, targets), "has no token for"),
-        ((tokenizer, tokens, targets[:, :3]), "expected .batch, length. for both"),
-        ((tokenizer, tokens[:, 1:], targets[:, 1:]), r"expected \[CLS\], words, \[SEP\], padding"),
-        ((tokenizer, tokens[:, :-1], targets[:, :-1]), r"expected \[CLS\], words, \[SEP\], padding"),
-        ((tokenizer, tokens, np.full_like(targets, -100)), "expected at least one word to predict"),
-        ((tokenizer, tokens, targets, 1.0), "rate=1.0: expected a rate"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            masked_words.exact_predictions(*arguments)
-    exact = masked_words.exact_predictions(tokenizer, tokens, targets)
-    for wrong, name in (((exact, exact[:, 1:]), "predicted"), ((None, exact), "exact")):
-        with pytest.raises(TypeError, match=name):
-            masked_words.score(*wrong)
-    with pytest.raises(ValueError, match="no probabilities"):
-        masked_words.score(exact, 2 * exact)
-    with pytest.raises(ValueError, match="max_words=3: expected at least 4"):
-        masked_words.short_sentences(5, 3, seed=0)
-    with pytest.raises(ValueError, match="num_sentences=0: expected at least 1"):
-        masked_words.short_sentences(0, 8, seed=0)
+    with pytest.raises(error, match=rf"^[^;]*\b{name}\b"):  # other arrays stand behind a semicolon
+        call(tokenizer, tokens, targets)
 
 
 # Training
@@ -676,8 +659,6 @@ def test_keras_and_the_others_load_for_evaluation(track, reference, texts):
         assert not model.training and not model.encoder.training
         assert not np.array_equal(run(model.train(), *texts), run(model, *texts))
     assert model.pooler is None
-    with pytest.raises(ValueError, match="the model has pooler=False: expected pooler=True"):
-        model.pool(model.encode(torch.tensor(texts[0]) if track == "pytorch" else texts[0]))
 
 
 def test_old_names_other_prefixes_and_float16(transformers, settings, reference, texts, tmp_path):
@@ -728,9 +709,9 @@ def test_what_is_written_is_read_here_and_there(transformers, tmp_path, texts):
         logits = theirs(torch.tensor(texts[0]), **given).logits
     real = texts[0] != 0
     assert np.abs(run(ours, *texts)[real] - as_numpy(logits)[real]).max() < 1e-9
-    with pytest.raises(ValueError, match="arguments lacks eps"):
+    with pytest.raises(ValueError, match="eps"):
         write_bert(tmp_path / "x", SMALL | {"pad_id": 0}, get_weights(model))
-    with pytest.raises(ValueError, match="weights lacks encoder.blocks.2"):
+    with pytest.raises(ValueError, match=r"encoder\.blocks\.2"):
         write_bert(tmp_path / "x", arguments | {"num_layers": 3}, get_weights(model))
     assert not (tmp_path / "x").exists()
 
@@ -756,43 +737,74 @@ def without(pattern):
     return lambda arrays: {name: array for name, array in arrays.items() if not re.search(pattern, name)}
 
 
+def cut_off(path):
+    """The directory, its weights without their last bytes."""
+    whole = (path / "model.safetensors").read_bytes()
+    (path / "model.safetensors").write_bytes(whole[:-8])
+    return path
+
+
+def pickled(path):
+    """The directory with a pickle in place of its weights."""
+    (path / "model.safetensors").rename(path / "pytorch_model.bin")
+    return path
+
+
 BAD_SETTINGS = [
-    ({"hidden_act": "gelu_new"}, "hidden_act='gelu_new': expected 'gelu'"),
-    ({"hidden_act": "relu"}, "hidden_act='relu': expected 'gelu'"),
-    ({"position_embedding_type": "relative_key"}, "position_embedding_type='relative_key': expected 'absolute'"),
-    ({"is_decoder": True}, "is_decoder=True: expected False"),
-    ({"add_cross_attention": True}, "add_cross_attention=True: expected False"),
-    ({"tie_word_embeddings": False}, "tie_word_embeddings=False: expected True"),
-    ({"model_type": "roberta"}, "model_type='roberta': expected 'bert'"),
-    ({"hidden_size": "absent"}, "config.json has no 'hidden_size'"),
-    ({"num_hidden_layers": 2}, "num_hidden_layers=2: expected 3, the number of layers in the weights"),
-    ({"num_hidden_layers": 4}, "num_hidden_layers=4: expected 3, the number of layers in the weights"),
-    ({"num_hidden_layers": 2**31}, "num_hidden_layers=2147483648: expected 3"),
-    ({"num_hidden_layers": "3"}, "num_hidden_layers='3': expected a positive whole number"),
-    ({"vocab_size": 49}, "vocab_size=49: expected 50, because embeddings.word_embeddings.weight has shape .50, 24."),
-    ({"vocab_size": 2**31}, "vocab_size=2147483648: expected 50"),
-    ({"max_position_embeddings": 2**31}, "max_position_embeddings=2147483648: expected 20"),
-    ({"max_position_embeddings": 20.0}, "max_position_embeddings=20.0: expected a positive whole number"),
-    ({"type_vocab_size": 2}, "type_vocab_size=2: expected 3"),
-    ({"intermediate_size": True}, "intermediate_size=True: expected a positive whole number"),
-    ({"intermediate_size": 41}, "intermediate_size=41: expected 40"),
-    ({"hidden_size": 28}, "hidden_size=28: expected 24"),
-    ({"num_attention_heads": 5}, "num_attention_heads=5: expected a divisor of hidden_size=24"),
-    ({"num_attention_heads": 0}, "num_attention_heads=0: expected a positive whole number"),
-    ({"layer_norm_eps": "1e-12"}, "layer_norm_eps='1e-12': expected a number above 0 and below 1"),
-    ({"layer_norm_eps": float("nan")}, "layer_norm_eps=nan: expected a number above 0 and below 1"),
-    ({"pad_token_id": 50}, "pad_token_id=50: expected an id below vocab_size=50"),
-    ({"pad_token_id": -1}, "pad_token_id=-1: expected an id below vocab_size=50"),
-    ({"pad_token_id": False}, "pad_token_id=False: expected an id below vocab_size=50"),
+    ("hidden_act", "gelu_new"),
+    ("hidden_act", "relu"),
+    ("position_embedding_type", "relative_key"),
+    ("is_decoder", True),
+    ("add_cross_attention", True),
+    ("tie_word_embeddings", False),
+    ("model_type", "roberta"),
+    ("hidden_size", "absent"),
+    ("hidden_size", 28),
+    ("num_hidden_layers", 2),
+    ("num_hidden_layers", 4),
+    ("num_hidden_layers", 2**31),
+    ("num_hidden_layers", "3"),
+    ("vocab_size", 49),
+    ("vocab_size", 2**31),
+    ("max_position_embeddings", 2**31),
+    ("max_position_embeddings", 20.0),
+    ("type_vocab_size", 2),
+    ("intermediate_size", True),
+    ("intermediate_size", 41),
+    ("num_attention_heads", 5),
+    ("num_attention_heads", 0),
+    ("layer_norm_eps", "1e-12"),
+    ("layer_norm_eps", float("nan")),
+    ("pad_token_id", 50),
+    ("pad_token_id", -1),
+    ("pad_token_id", False),
+]
+BAD_WEIGHTS = [  # what is made of the weights, and the name of the one that is wrong
+    (without("^cls.predictions"), "cls.predictions.bias"),
+    (without("transform"), "cls.predictions.transform.dense.weight"),
+    (without("pooler"), "pooler.dense.weight"),
+    (without("layer.1.attention.self.key.bias"), "encoder.layer.1.attention.self.key.bias"),
+    (lambda arrays: arrays | {"bert.adapter.weight": np.ones(2, "f4")}, "adapter.weight"),
+    (lambda arrays: arrays | {"cls.predictions.decoder.weight": np.ones((50, 24), "f4")}, "decoder.weight"),
+    (lambda arrays: arrays | {"cls.predictions.decoder.bias": np.ones(50, "f4")}, "decoder.bias"),
+]
+BAD_DIRECTORIES = [
+    *((lambda load, copy, bad={name: value}: load(copy(**bad)), ValueError, name) for name, value in BAD_SETTINGS),
+    *((lambda load, copy, bad=bad: load(copy(bad), pooler=True), ValueError, name) for bad, name in BAD_WEIGHTS),
+    (lambda load, copy: load(copy() / "nowhere"), FileNotFoundError, "path"),
+    (lambda load, copy: load(copy(), pooler="yes"), ValueError, "pooler"),
+    (lambda load, copy: load(copy(), dropout=1.5), ValueError, "dropout"),
+    (lambda load, copy: load(cut_off(copy())), ValueError, "model.safetensors"),
+    (lambda load, copy: load(pickled(copy())), ValueError, "pytorch_model.bin"),
 ]
 
 
 @every_track
-@pytest.mark.parametrize(("wrong", "message"), BAD_SETTINGS, ids=[str(row[0]) for row in BAD_SETTINGS])
+@pytest.mark.parametrize(("call", "error", "name"), BAD_DIRECTORIES)
 @pytest.mark.keras
-def test_keras_and_the_others_refuse_settings_that_they_do_not_know(track, wrong, message, copy):
-    with pytest.raises(ValueError, match=message):
-        TRACKS[track].BERTModel.from_pretrained(copy(**wrong))
+def test_keras_and_the_others_refuse_what_is_no_bert_of_this_kind(track, call, error, name, copy):
+    with pytest.raises(error, match=rf"\b{re.escape(name)}\b"):
+        call(TRACKS[track].BERTModel.from_pretrained, copy)
 
 
 def test_settings_that_an_old_file_lacks_have_their_values_of_then(copy):
@@ -800,147 +812,100 @@ def test_settings_that_an_old_file_lacks_have_their_values_of_then(copy):
     assert arguments["eps"] == 1e-12 and arguments["pad_id"] == 0 and arguments["num_segments"] == 3
 
 
-@pytest.mark.parametrize(
-    ("change", "pooler", "message"),
-    [
-        (without("^cls.predictions"), False, r"have no cls.predictions.bias.*expected a BERT with the head"),
-        (without("transform"), False, "have no cls.predictions.transform.dense.weight"),
-        (without("pooler"), True, "missing: pooler.dense.weight; missing: pooler.dense.bias"),
-        (without("layer.1.attention.self.key.bias"), False, "missing: encoder.layer.1.attention.self.key.bias"),
-        (lambda arrays: arrays | {"bert.adapter.weight": np.ones(2, "f4")}, False, "unexpected: adapter.weight"),
-        (
-            lambda arrays: arrays | {"cls.predictions.decoder.weight": np.ones((50, 24), "f4")},
-            False,
-            "decoder.weight differs from embeddings.word_embeddings.weight: expected a tied output",
-        ),
-        (
-            lambda arrays: arrays | {"cls.predictions.decoder.bias": np.ones(50, "f4")},
-            False,
-            "decoder.bias differs from cls.predictions.bias: expected a tied output",
-        ),
-    ],
-)
-def test_weights_that_do_not_make_a_bert(change, pooler, message, copy):
-    with pytest.raises(ValueError, match=message):
-        numpy_track.BERTModel.from_pretrained(copy(change), pooler=pooler)
-
-
-@every_track
-@pytest.mark.keras
-def test_keras_and_the_others_refuse_directories_that_are_none(track, copy, tmp_path):
-    load, path = TRACKS[track].BERTModel.from_pretrained, copy()
-    with pytest.raises(FileNotFoundError, match="path='nowhere': no such directory"):
-        load(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="pooler='yes': expected one of"):
-        load(path, pooler="yes")
-    with pytest.raises(ValueError, match="dropout=1.5"):
-        load(path, dropout=1.5)
-    whole = (path / "model.safetensors").read_bytes()
-    (path / "model.safetensors").write_bytes(whole[:-8])
-    with pytest.raises(ValueError, match="model.safetensors is truncated"):
-        load(path)
-    (path / "model.safetensors").unlink()
-    (path / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(ValueError, match="a pickle, which can run code"):
-        load(path)
-
-
 # Bad input
 
-
-CONSTRUCTORS = [
-    ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
-    ({"d_model": 0}, ValueError, "=0"),
-    ({"d_ff": 1.5}, TypeError, "d_ff is 1.5; expected int"),
-    ({"dropout": 1.0}, ValueError, "dropout=1.0: expected a rate"),
-    ({"vocab_size": -1}, ValueError, "vocab_size=-1: expected at least 1"),
-    ({"max_length": 0}, ValueError, "=0: expected at least 1"),
-    ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
-    ({"num_segments": 0}, ValueError, "num_segments=0: expected at least 1"),
-    ({"num_segments": None}, TypeError, "num_segments is None; expected int"),
-    ({"eps": -1e-12}, ValueError, "eps=-1e-12: expected"),
-    ({"pad_id": 20}, ValueError, "pad_id=20: expected one of"),
-    ({"pooler": 1.5}, TypeError, "pooler is 1.5; expected bool"),
-]
+made = functools.cache(make)  # a call that is refused leaves a model as it was
 
 
-@every_track
-@pytest.mark.parametrize(("wrong", "error", "message"), CONSTRUCTORS, ids=[str(row[0]) for row in CONSTRUCTORS])
-@pytest.mark.keras
-def test_keras_and_the_others_say_what_is_wrong_with_arguments(track, wrong, error, message):
-    with pytest.raises(error, match=message):
-        TRACKS[track].BERTModel(**SMALL | wrong)
+def refused_by_every_track(track: str) -> list:
+    module, ones = TRACKS[track], np.ones((2, 3), int)
+    features = np.ones((2, 3, 7), "float64" if track == "numpy" else "float32")
+
+    def new(**wrong):
+        module.BERTModel(**SMALL | wrong)
+
+    def model(tokens=ones, **others):
+        run(made(track), tokens, **others)
+
+    def head(features):
+        table = made(track).embedding.tokens
+        made(track).head(tensor(track, features), table.weight if track == "pytorch" else table.embeddings)
+
+    def pool(features, pooler=True):
+        made(track, pooler=pooler).pool(tensor(track, features))
+
+    rows = [
+        (lambda: new(num_heads=3), ValueError, "num_heads"),
+        (lambda: new(d_model=0), ValueError, "d_model"),
+        (lambda: new(d_ff=1.5), TypeError, "d_ff"),
+        (lambda: new(dropout=1.0), ValueError, "dropout"),
+        (lambda: new(vocab_size=-1), ValueError, "vocab_size"),
+        (lambda: new(max_length=0), ValueError, "max_length"),
+        (lambda: new(num_layers=0), ValueError, "num_layers"),
+        (lambda: new(num_segments=0), ValueError, "num_segments"),
+        (lambda: new(num_segments=None), TypeError, "num_segments"),
+        (lambda: new(eps=-1e-12), ValueError, "eps"),
+        (lambda: new(pad_id=20), ValueError, "pad_id"),
+        (lambda: new(pooler=1.5), TypeError, "pooler"),
+        (lambda: module.BERTEmbedding(8, 0.0, 0, 10), ValueError, "vocab_size"),
+        (lambda: module.BERTEmbedding(8, -1, 20, 10), ValueError, "dropout"),
+        (lambda: module.BERTEmbedding(8, 0.0, 20, 10, 0), ValueError, "num_segments"),
+        (lambda: module.MaskedLanguageHead(8, 0), ValueError, "vocab_size"),
+        (lambda: module.MaskedLanguageHead(8, 20, -2.0), ValueError, "eps"),
+        (lambda: module.Pooler(0), ValueError, "d_model"),
+        (lambda: model(np.full((2, 3), 20)), ValueError, "token"),
+        (lambda: model(np.full((2, 3), -1)), ValueError, "token"),
+        (lambda: model(np.ones((2, 3))), TypeError, "tokens"),
+        (lambda: model(np.ones(3, int)), TypeError, "tokens"),
+        (lambda: model(np.ones((2, 11), int)), ValueError, "max_length"),
+        (lambda: model(segments=np.full((2, 3), 3)), ValueError, "segment"),
+        (lambda: model(segments=np.full((2, 3), -1)), ValueError, "segment"),
+        (lambda: model(segments=np.ones((2, 3))), TypeError, "segments"),
+        (lambda: model(segments=np.ones((2, 1), int)), TypeError, "segments"),
+        (lambda: model(mask=np.ones(3, bool)), TypeError, "mask"),
+        (lambda: model(mask=np.ones((2, 3), bool)), TypeError, "mask"),
+        (lambda: model(mask=np.ones((3, 3))), TypeError, "mask"),
+        (lambda: head(features), TypeError, "features"),
+        (lambda: pool(features), TypeError, "features"),
+        (lambda: pool(np.ones((2, 3, 8), features.dtype), pooler=False), ValueError, "pooler"),
+        (lambda: mask(track, np.ones((2, 3))), TypeError, "tokens"),
+        (lambda: mask(track, TOKENS, mask_id=20), ValueError, "mask_id"),
+        (lambda: mask(track, TOKENS, mask_id=4.0), TypeError, "mask_id"),
+        (lambda: mask(track, TOKENS, special_ids=[0, 1]), ValueError, "mask_id"),
+        (lambda: mask(track, TOKENS, special_ids=[4, 30]), ValueError, "special_ids"),
+        (lambda: mask(track, TOKENS, special_ids=4), TypeError, "special_ids"),
+        (lambda: mask(track, TOKENS, special_ids="04"), TypeError, "special_ids"),
+        (lambda: mask(track, TOKENS, special_ids=[0, 4, True]), TypeError, "special_ids"),
+        (lambda: mask(track, TOKENS, special_ids=range(20)), ValueError, "special_ids"),
+        (lambda: mask(track, TOKENS, vocab_size=10), ValueError, "token"),
+        (lambda: mask(track, TOKENS, rate=1.0), ValueError, "rate"),
+        (lambda: mask(track, TOKENS, rate="0.15"), TypeError, "rate"),
+        (lambda: mask(track, TOKENS, seed=-1), ValueError, "seed"),
+        (lambda: mask(track, TOKENS, seed=0.5), TypeError, "seed"),
+        (lambda: mask(track, TOKENS, seed=None), TypeError, "seed"),
+    ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
 
 
-@every_track
-@pytest.mark.keras
-def test_keras_and_the_others_say_what_is_wrong_with_parts(track):
-    module = TRACKS[track]
-    for make_part, error, message in [
-        (lambda: module.BERTEmbedding(8, 0.0, 0, 10), ValueError, "vocab_size=0: expected at least 1"),
-        (lambda: module.BERTEmbedding(8, -1, 20, 10), ValueError, "dropout=-1: expected a rate"),
-        (lambda: module.BERTEmbedding(8, 0.0, 20, 10, 0), ValueError, "num_segments=0: expected at least 1"),
-        (lambda: module.MaskedLanguageHead(8, 0), ValueError, "vocab_size=0: expected at least 1"),
-        (lambda: module.MaskedLanguageHead(8, 20, -2.0), ValueError, "eps=-2.0: expected"),
-        (lambda: module.Pooler(0), ValueError, "=0: expected at least 1"),
-    ]:
-        with pytest.raises(error, match=message):
-            make_part()
-
-
-CALLS = [
-    ((np.full((2, 3), 20),), ValueError, "token id 20 is outside the vocabulary of 20"),
-    ((np.full((2, 3), -1),), ValueError, "token id -1 is outside the vocabulary of 20"),
-    ((np.ones((2, 3)),), TypeError, "whole numbers|Integer"),
-    ((np.ones(3, int),), (TypeError, ValueError), r"tokens .*\(3,\).*expected .*batch,? length"),
-    ((np.ones((2, 11), int),), ValueError, "length 11 is over max_length=10"),
-    ((np.ones((2, 3), int), np.full((2, 3), 3)), ValueError, "segment 3 is outside the 3 segments"),
-    ((np.ones((2, 3), int), np.full((2, 3), -1)), ValueError, "segment -1 is outside the 3 segments"),
-    ((np.ones((2, 3), int), np.ones((2, 3))), TypeError, "segments has shape .*float.*; expected Integer"),
-    (
-        (np.ones((2, 3), int), np.ones((2, 1), int)),
-        TypeError,
-        r"segments has shape \(2, 1\).*expected .*batch length.*beside tokens \(2, 3\)",
-    ),
-    (
-        (np.ones((2, 3), int), None, np.ones((2, 3), bool)),
-        (TypeError, ValueError),
-        r"mask has shape \(2, 3\).* expected",
-    ),
-    ((np.ones((2, 3), int), None, np.ones((3, 3))), TypeError, "mask has .*float.* expected (booleans|.*Bool)"),
-]
-
-
-@every_track
-@pytest.mark.parametrize(("given", "error", "message"), CALLS, ids=[row[2][:40] for row in CALLS])
-@pytest.mark.keras
-def test_keras_and_the_others_say_what_is_wrong_with_a_call(track, given, error, message):
-    model = make(track)
-    if track == "pytorch":
-        given = [None if each is None else torch.tensor(each) for each in given]
-    with pytest.raises(error, match=message):
-        model(*given)
-
-
-@every_track
-@pytest.mark.keras
-def test_keras_and_the_others_say_what_is_wrong_with_features(track, rng):
-    model, wrong = make(track, pooler=True), rng.normal(size=(2, 3, 7))
-    table = {"numpy": lambda: model.embedding.tokens.embeddings, "pytorch": lambda: model.embedding.tokens.weight}
-    table = table.get(track, lambda: model.embedding.tokens.embeddings)()
-    given = torch.tensor(wrong) if track == "pytorch" else wrong.astype("float32")
-    for part in (lambda: model.head(given, table), lambda: model.pool(given)):
-        with pytest.raises(TypeError, match=r"features has shape \(2, 3, 7\).* expected .*batch length 8"):
-            part()
-
-
-def test_numpy_backward_says_what_is_wrong(rng):
-    model = numpy_track.BERTModel(**SMALL, pooler=True)
-    with pytest.raises(AttributeError, match="call the module first"):
-        model.backward(rng.normal(size=(2, 3, 20)))
+def after_call():
+    """A NumPy model that has read (2, 3) tokens, up to its logits and up to its pooler."""
+    model = make("numpy", pooler=True)
     model(np.ones((2, 3), int))
-    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 3, 19\): expected \(2, 3, 20\)"):
-        model.backward(rng.normal(size=(2, 3, 19)))
     model.pool(model.encode(np.ones((2, 3), int)))
-    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 7\): expected \(2, 8\)"):
-        model.pooler.backward(rng.normal(size=(2, 7)))
+    return model
+
+
+TOKENS = np.arange(20).reshape(2, 10)
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    (lambda: make("numpy").backward(np.ones((2, 3, 20))), AttributeError, "table"),
+    (lambda: after_call().backward(np.ones((2, 3, 19))), TypeError, "grad_output"),
+    (lambda: after_call().pooler.backward(np.ones((2, 7))), TypeError, "grad_output"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    # Behind a semicolon stand the other arrays, behind a bullet all that Keras was given; [1m is how it prints bold.
+    with pytest.raises(error, match=rf"^[^;•]*(\b|\[1m){name}(?!\w)"):
+        call()

@@ -1,7 +1,9 @@
 """Chapter 14: GPT, its cache and its text, in each track, across the three, and against `transformers`."""
 
+import functools
 import json
 import math
+import re
 from pathlib import Path
 
 import keras
@@ -19,7 +21,7 @@ import shared.keras.gpt as keras_track
 import shared.numpy.gpt as numpy_track
 import shared.pytorch.gpt as pytorch_track
 from shared import grammar, parity, text
-from shared.checks import check_logits
+from shared.checks.gpt import check_logits
 from shared.frameworks.modes import evaluation_mode
 from shared.frameworks.pretrained import gpt2_weights, read_pretrained
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
@@ -132,16 +134,6 @@ def test_numpy_backward_goes_through_the_dropout_of_the_embeddings(rng):
     np.testing.assert_allclose(positions.grad, parity.numerical_gradient(objective, positions.value), atol=1e-6)
 
 
-def test_numpy_backward_wants_a_call_without_cache_and_the_right_shape(rng):
-    model, tokens = make("numpy"), random_tokens(rng, 2, 4)
-    model(tokens, cache=model.make_cache(2))
-    with pytest.raises(ValueError, match="the last call had a cache"):
-        model.backward(np.ones((2, 4, 11)))
-    model(tokens)
-    with pytest.raises(ValueError, match=r"grad_output has shape \(2, 4, 8\): expected \(2, 4, 11\)"):
-        model.backward(np.ones((2, 4, 8)))
-
-
 @every_track
 @pytest.mark.keras
 def test_keras_and_the_others_count_the_table_once(track, tmp_path):
@@ -252,7 +244,7 @@ def test_keras_and_the_others_are_equal_with_a_cache(track, sizes, rng):
         np.testing.assert_allclose(logits, whole[:, done : done + size], atol=close(track))
         done += size
         assert cache.length == done and tuple(cache.real.shape) == (3, done)
-    with pytest.raises(ValueError, match="length 13 is over max_length=12, 12 are cached"):
+    with pytest.raises(ValueError, match="max_length"):
         call(model, tokens[:, :1], cache=cache)
 
 
@@ -302,13 +294,13 @@ def test_keras_and_the_others_keep_what_an_entry_of_the_cache_was_given(track, r
         np.testing.assert_array_equal(as_numpy(values), value[:, :, :stop])
     assert cache.length == 4 and cache.layers[0].length == 0
     new = tensor(track, key[:, :, :3])
-    for given, message in [
-        ((new, new), "length 7 is over max_length=6, 4 are cached"),
-        ((new[:1], new), r"key has shape \(1, 4, 3, 5\): expected \(3, 4, 3, 5\)"),
-        ((new, new[..., :2]), r"value has shape \(3, 4, 3, 2\): expected \(3, 4, 3, 5\)"),
-        ((new[:, :, :1], new[:, :, :2]), r"value has shape \(3, 4, 2, 5\): expected \(3, 4, 1, 5\)"),
+    for given, error, name in [
+        ((new, new), ValueError, "max_length"),
+        ((new[:1], new), TypeError, "key"),
+        ((new, new[..., :2]), TypeError, "value"),
+        ((new[:, :, :1], new[:, :, :2]), TypeError, "value"),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(error, match=rf"\b{name}\b"):
             cache.layers[1].append(*given)
     assert cache.length == 4
 
@@ -358,7 +350,7 @@ def test_keras_function_for_one_token_says_that_the_cache_is_full():
     model = make("keras")
     cache = model.make_cache(1)
     call(model, np.full((1, 12), 3), cache=cache)
-    with pytest.raises(ValueError, match="length 13 is over max_length=12, 12 are cached"):
+    with pytest.raises(ValueError, match="max_length"):
         keras_track._Decode(model, cache)(np.array([3]), np.ones((1, 13), bool))
     assert cache.length == 12
 
@@ -564,27 +556,20 @@ def test_keras_and_the_others_write_nothing_from_nan(track, temperature, use_cac
     weights["embedding.positions"][4] = math.nan  # the third token is the first to be read at this position
     set_weights(model, weights)
     options = {"temperature": temperature, "use_cache": use_cache}
-    with pytest.raises(ValueError, match="logits of step 3 have the maximum nan: expected a finite number"):
+    with pytest.raises(ValueError, match="logits of step 3"):
         TRACKS[track].generate(model, [1, 2], 6, **options)
     assert len(TRACKS[track].generate(model, [1, 2], 3, **options)) == 5  # none of these saw it
 
 
 def test_logits_may_rule_tokens_out():
     check_logits(np.array([[-math.inf, 1.0], [2.0, -math.inf]]).max(axis=-1), 0)
-    for highest in (-math.inf, math.inf, math.nan):
-        with pytest.raises(ValueError, match=f"logits of step 2 have the maximum {highest}"):
-            check_logits([1.0, highest], 2)
 
 
 @every_track
 @pytest.mark.keras
-def test_keras_and_the_others_fill_the_context_and_no_more(track):
+def test_keras_and_the_others_fill_the_context(track):
     model, generate = make(track), TRACKS[track].generate
     assert len(generate(model, [3, 1, 4], 9, 0)) == 12 == len(generate(model, [3, 1, 4], 9, 0, use_cache=False))
-    with pytest.raises(ValueError, match="a prompt of 3 tokens and max_new_tokens=10 are over max_length=12"):
-        generate(model, [[3, 1, 4], [1]], 10)
-    with pytest.raises(ValueError, match="length 13 is over max_length=12"):
-        call(model, np.ones((1, 13), int))
 
 
 @every_track
@@ -669,50 +654,46 @@ def test_weights_with_and_without_prefix_buffers_and_head(hugging_face, tmp_path
     found = get_weights(pytorch_track.GPTModel.from_pretrained(change(path, tmp_path / "a", None, bare, weights)))
     assert all(np.array_equal(array, found[name]) for name, array in expected.items())
     bare["lm_head.weight"] = bare["wte.weight"] + 1
-    with pytest.raises(ValueError, match="lm_head.weight differs from wte.weight: expected the tied head"):
+    with pytest.raises(ValueError, match=r"lm_head\.weight"):
         pytorch_track.GPTModel.from_pretrained(change(path, tmp_path / "b", None, bare, weights))
 
 
+NO_GPT2 = [  # what of the directory is changed, and the setting or weight that is named
+    ({"config": {"activation_function": "relu"}}, "activation_function"),
+    ({"config": {"scale_attn_by_inverse_layer_idx": True}}, "scale_attn_by_inverse_layer_idx"),
+    ({"config": {"scale_attn_weights": False}}, "scale_attn_weights"),
+    ({"config": {"tie_word_embeddings": False}}, "tie_word_embeddings"),
+    ({"config": {"add_cross_attention": True}}, "add_cross_attention"),
+    ({"config": {"model_type": "bert"}}, "model_type"),
+    ({"config": {"n_layer": 3}}, "n_layer"),
+    ({"config": {"n_layer": 1}}, "n_layer"),
+    ({"config": {"n_layer": 2**31}}, "n_layer"),
+    ({"config": {"n_embd": None}}, "n_embd"),
+    ({"config": {"n_embd": 20}}, "n_embd"),
+    ({"config": {"n_embd": "16"}}, "n_embd"),
+    ({"config": {"vocab_size": 2**31}}, "vocab_size"),
+    ({"config": {"n_positions": 70}}, "n_positions"),
+    ({"config": {"n_positions": 2**31}}, "n_positions"),
+    ({"config": {"n_inner": 63}}, "n_inner"),
+    ({"config": {"n_inner": 0}}, "n_inner"),
+    ({"config": {"n_inner": False}}, "n_inner"),
+    ({"config": {"n_head": 3}}, "n_head"),
+    ({"config": {"n_head": "4"}}, "n_head"),
+    ({"config": {"layer_norm_epsilon": 0}}, "layer_norm_epsilon"),
+    ({"config": {"layer_norm_epsilon": float("inf")}}, "layer_norm_epsilon"),
+    ({"drop": ["transformer.ln_f.bias"]}, "ln_f.bias"),
+    ({"arrays": {"transformer.h.0.attn.c_attn.weight": np.ones((16, 47), np.float32)}}, "c_attn.weight"),
+]
+
+
 @every_track
+@pytest.mark.parametrize(("changes", "name"), NO_GPT2, ids=[str(changes)[:60] for changes, _ in NO_GPT2])
 @pytest.mark.keras
-def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, hugging_face, tmp_path):
+def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, changes, name, hugging_face, tmp_path):
     _, path = hugging_face
-    load = TRACKS[track].GPTModel.from_pretrained
-    for i, (config, message) in enumerate(
-        [
-            ({"activation_function": "relu"}, "activation_function='relu': expected 'gelu_new'"),
-            ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True: expected False"),
-            ({"scale_attn_weights": False}, "scale_attn_weights=False: expected True"),
-            ({"tie_word_embeddings": False}, "tie_word_embeddings=False: expected True"),
-            ({"add_cross_attention": True}, "add_cross_attention=True: expected False"),
-            ({"model_type": "bert"}, "model_type='bert': expected 'gpt2'"),
-            ({"n_layer": 3}, "n_layer=3: expected 2, the number of layers in the weights"),
-            ({"n_layer": 1}, "n_layer=1: expected 2, the number of layers in the weights"),
-            ({"n_layer": 2**31}, "n_layer=2147483648: expected 2"),
-            ({"n_embd": None}, "config.json has no 'n_embd'"),
-            ({"n_embd": 20}, r"n_embd=20: expected 16, because wte.weight has shape \(61, 16\)"),
-            ({"n_embd": "16"}, "n_embd='16': expected a positive whole number"),
-            ({"vocab_size": 2**31}, "vocab_size=2147483648: expected 61"),
-            ({"n_positions": 70}, r"n_positions=70: expected 80, because wpe.weight has shape \(80, 16\)"),
-            ({"n_positions": 2**31}, "n_positions=2147483648: expected 80"),
-            ({"n_inner": 63}, "n_inner=63: expected 64"),
-            ({"n_inner": 0}, "n_inner=0: expected a positive whole number"),
-            ({"n_inner": False}, "n_inner=False: expected a positive whole number"),
-            ({"n_head": 3}, "n_head=3: expected a divisor of n_embd=16"),
-            ({"n_head": "4"}, "n_head='4': expected a positive whole number"),
-            ({"layer_norm_epsilon": 0}, "layer_norm_epsilon=0: expected a number above 0 and below 1"),
-            ({"layer_norm_epsilon": float("inf")}, "layer_norm_epsilon=inf: expected a number above 0 and below 1"),
-        ]
-    ):
-        with pytest.raises(ValueError, match=message):
-            load(change(path, tmp_path / str(i), config))
-    with pytest.raises(ValueError, match="missing: ln_f.bias"):
-        load(change(path, tmp_path / "missing", drop=["transformer.ln_f.bias"]))
-    packed = {"transformer.h.0.attn.c_attn.weight": np.ones((16, 47), np.float32)}
-    with pytest.raises(ValueError, match=r"c_attn.weight has shape \(16, 47\), expected \(16, 48\)"):
-        load(change(path, tmp_path / "packed", arrays=packed))
-    with pytest.raises(FileNotFoundError, match="path='nowhere': no such directory"):
-        load(tmp_path / "nowhere")
+    changed = change(path, tmp_path / "changed", **changes)
+    with pytest.raises(ValueError, match=rf"\b{re.escape(name)}\b"):
+        TRACKS[track].GPTModel.from_pretrained(changed)
 
 
 def test_another_eps_and_inner_width_are_read(tmp_path):
@@ -841,87 +822,108 @@ def test_the_notebook_writes_with_a_gpt2_where_there_is_one(reading_cell, huggin
 # Misuse
 
 
-@every_track
-@pytest.mark.keras
-def test_keras_and_its_twins_refuse_the_same_misuse(track):
-    module, model = TRACKS[track], make(track)
-    for arguments, error, message in [
-        ({"num_heads": 3}, ValueError, "num_heads=3 (does not|must) divide d_model=8"),
-        ({"num_layers": 0}, ValueError, "num_layers=0: expected at least 1"),
-        ({"num_layers": 1.0}, TypeError, "num_layers is 1.0"),
-        ({"vocab_size": 0}, ValueError, "vocab_size=0: expected at least 1"),
-        ({"max_length": 0}, ValueError, "=0: expected at least 1"),
-        ({"d_ff": 0}, ValueError, "d_ff=0: expected at least 1"),
-        ({"dropout": 1.0}, ValueError, "=1.0: expected a rate"),
-        ({"eps": -1.0}, ValueError, "eps=-1.0"),
-        ({"pad_id": 11}, ValueError, "pad_id=11 is outside the vocabulary of 11"),
-        ({"pad_id": "0"}, TypeError, "pad_id is '0'"),
-        ({"pad_id": True}, TypeError, "pad_id is True"),
-    ]:
-        with pytest.raises(error, match=message):
-            module.GPTModel(**SMALL | arguments)
-    tokens = tensor(track, np.array([[3, 1, 4], [2, 2, 0]]))
-    for given, error, message in [
-        ({"tokens": [[1, 2]]}, TypeError, "tokens is a list"),
-        ({"tokens": tensor(track, np.array([1, 2]))}, TypeError, r"tokens has shape \(2,\)"),
-        ({"tokens": tensor(track, np.array([[0.5]]))}, TypeError, "tokens has shape .* float64"),
-        ({"tokens": tensor(track, np.array([[11]]))}, ValueError, "token id 11 is outside the vocabulary of 11"),
-        ({"mask": tensor(track, np.ones((2, 1, 1, 3)))}, TypeError, "mask has shape .* float64"),
-        ({"mask": tensor(track, np.ones((2, 3), bool))}, TypeError, r"mask has shape \(2, 3\)"),
-        ({"mask": tensor(track, np.ones((2, 1, 1, 4), bool))}, ValueError, r"mask has shape \(2, 1, 1, 4\)"),
-        ({"cache": [1]}, TypeError, "cache is a list; expected .*KVCache"),
-        ({"cache": model.make_cache(3)}, ValueError, "cache has 2 layers and 3 rows: expected 2 and 2"),
-        ({"cache": module.KVCache(1, 2, 2, 12, 4)}, ValueError, "cache has 1 layers and 2 rows: expected 2 and 2"),
-    ]:
-        with pytest.raises(error, match=message):
-            model(**{"tokens": tokens} | given)
-    for sizes in ((0, 1, 1, 1, 1), (1, 0, 1, 1, 1), (1, 1, 0, 1, 1), (1, 1, 1, 0, 1), (1, 1, 1, 1, 0)):
-        with pytest.raises(ValueError, match="=0: expected at least 1"):
-            module.KVCache(*sizes)
-    with pytest.raises(TypeError, match="batch is 1.5"):
-        model.make_cache(1.5)
+CACHE = {"num_layers": 2, "batch": 2, "num_heads": 2, "max_length": 12, "head_dim": 4}
+made = functools.cache(make)  # a call that is refused leaves a model as it was
 
 
-@every_track
-@pytest.mark.keras
-def test_keras_and_its_twins_refuse_the_same_misuse_of_generation(track):
-    module, model = TRACKS[track], make(track)
-    for given, error, message in [
-        ({"model": None}, TypeError, "model is None; expected .*GPTModel"),
-        ({"prompt": "abc"}, TypeError, "prompt is a str"),
-        ({"prompt": 3}, TypeError, "prompt is a int"),
-        ({"prompt": []}, ValueError, "prompt is empty"),
-        ({"prompt": [[1], []]}, ValueError, r"prompt\[1\] is empty"),
-        ({"prompt": [[1], [0.5]]}, TypeError, r"prompt\[1\]=\[0.5\]: expected whole numbers"),
-        ({"prompt": [[1], 2]}, TypeError, r"prompt\[1\]=2: expected whole numbers"),
-        ({"prompt": np.array([1, 2])}, ValueError, r"prompt has shape \(2,\): expected \(batch, length\)"),
-        ({"prompt": [1, 11]}, ValueError, "token id 11 is outside the vocabulary of 11"),
-        ({"prompt": np.array([[1, 0]])}, ValueError, "holds pad_id=0: expected real tokens"),
-        ({"max_new_tokens": 0}, ValueError, "max_new_tokens=0: expected at least 1"),
-        ({"max_new_tokens": 2.0}, TypeError, "max_new_tokens is 2.0"),
-        ({"temperature": -1}, ValueError, "temperature=-1: expected a finite number of at least 0"),
-        ({"temperature": "hot"}, TypeError, "temperature is 'hot'"),
-        ({"top_k": 0}, ValueError, "top_k=0: expected at least 1"),
-        ({"top_p": 0}, ValueError, "top_p=0: expected a finite number above 0"),
-        ({"top_p": 1.5}, ValueError, "top_p=1.5: expected at most 1"),
-        ({"seed": -1}, ValueError, "seed=-1: expected no number below 0"),
-        ({"seed": None}, TypeError, "seed is None"),
-        ({"end_id": 11}, ValueError, "end_id=11: expected an id inside the vocabulary of 11"),
-        ({"end_id": 0}, ValueError, "end_id=0: expected an id"),
-        ({"end_id": 1.0}, TypeError, "end_id is 1.0"),
-        ({"use_cache": "yes"}, TypeError, "use_cache is 'yes'"),
-        ({"on_full": "wrap"}, TypeError, "on_full is 'wrap'"),
-        ({"prompt": [3] * 13, "on_full": "slide"}, ValueError, "a prompt of 13 tokens is over max_length=12"),
-    ]:
-        with pytest.raises(error, match=message):
-            module.generate(**{"model": model, "prompt": [1, 2], "max_new_tokens": 3} | given)
-    for logits, error, message in [
-        ([1.0], TypeError, "logits is a list"),
-        (tensor(track, np.array([1, 2])), TypeError, "logits has shape .* int64"),
-        (tensor(track, np.float32(1)), (TypeError, ValueError), "logits"),
-    ]:
-        with pytest.raises(error, match=message):
-            module.token_probabilities(logits)
+def refused_by_every_track(track: str) -> list:
+    module = TRACKS[track]
+
+    def new(**wrong):
+        module.GPTModel(**SMALL | wrong)
+
+    def model(tokens=((3, 1, 4), (2, 2, 0)), **wrong):
+        made(track)(tensor(track, np.array(tokens)), **{name: tensor(track, value) for name, value in wrong.items()})
+
+    def model_with(cache):
+        made(track)(tensor(track, np.array([[3, 1, 4], [2, 2, 0]])), cache=cache)
+
+    def generate(prompt=(1, 2), max_new_tokens=3, **wrong):
+        module.generate(**{"model": made(track), "prompt": prompt, "max_new_tokens": max_new_tokens} | wrong)
+
+    rows = [
+        (lambda: new(num_heads=3), ValueError, "num_heads"),
+        (lambda: new(num_layers=0), ValueError, "num_layers"),
+        (lambda: new(num_layers=1.0), TypeError, "num_layers"),
+        (lambda: new(vocab_size=0), ValueError, "vocab_size"),
+        (lambda: new(max_length=0), ValueError, "max_length"),
+        (lambda: new(d_ff=0), ValueError, "d_ff"),
+        (lambda: new(dropout=1.0), ValueError, "dropout"),
+        (lambda: new(eps=-1.0), ValueError, "eps"),
+        (lambda: new(pad_id=11), ValueError, "pad_id"),
+        (lambda: new(pad_id="0"), TypeError, "pad_id"),
+        (lambda: new(pad_id=True), TypeError, "pad_id"),
+        (lambda: module.GPTModel.from_pretrained("nowhere"), FileNotFoundError, "path"),
+        (lambda: made(track)([[1, 2]]), TypeError, "tokens"),
+        (lambda: model([1, 2]), TypeError, "tokens"),
+        (lambda: model([[0.5]]), TypeError, "tokens"),
+        (lambda: model([[11]]), ValueError, "token"),
+        (lambda: model([[1] * 13]), ValueError, "max_length"),
+        (lambda: model(mask=np.ones((2, 1, 1, 3))), TypeError, "mask"),
+        (lambda: model(mask=np.ones(3, bool)), TypeError, "mask"),
+        (lambda: model(mask=np.ones((2, 3), bool)), TypeError, "mask"),
+        (lambda: model(mask=np.ones((2, 1, 1, 4), bool)), TypeError, "mask"),
+        (lambda: model_with([1]), TypeError, "cache"),
+        (lambda: model_with(made(track).make_cache(3)), ValueError, "cache"),
+        (lambda: model_with(module.KVCache(**CACHE | {"num_layers": 1})), ValueError, "cache"),
+        *((lambda name=name: module.KVCache(**CACHE | {name: 0}), ValueError, name) for name in CACHE),
+        (lambda: made(track).make_cache(1.5), TypeError, "batch"),
+        (lambda: generate(model=None), TypeError, "model"),
+        (lambda: generate("abc"), TypeError, "prompt"),
+        (lambda: generate(3), TypeError, "prompt"),
+        (lambda: generate([]), ValueError, "prompt"),
+        (lambda: generate([[1], []]), ValueError, "prompt"),
+        (lambda: generate([[1], [0.5]]), TypeError, "prompt"),
+        (lambda: generate([[1], 2]), TypeError, "prompt"),
+        (lambda: generate(np.array([1, 2])), TypeError, "prompt"),
+        (lambda: generate(np.array([[1, 0]])), ValueError, "prompt"),
+        (lambda: generate([1, 11]), ValueError, "token"),
+        (lambda: generate([3] * 13, on_full="slide"), ValueError, "prompt"),
+        (lambda: generate([[3, 1, 4], [1]], 10), ValueError, "max_new_tokens"),
+        (lambda: generate(max_new_tokens=0), ValueError, "max_new_tokens"),
+        (lambda: generate(max_new_tokens=2.0), TypeError, "max_new_tokens"),
+        (lambda: generate(temperature=-1), ValueError, "temperature"),
+        (lambda: generate(temperature="hot"), TypeError, "temperature"),
+        (lambda: generate(top_k=0), ValueError, "top_k"),
+        (lambda: generate(top_p=0), ValueError, "top_p"),
+        (lambda: generate(top_p=1.5), ValueError, "top_p"),
+        (lambda: generate(seed=-1), ValueError, "seed"),
+        (lambda: generate(seed=None), TypeError, "seed"),
+        (lambda: generate(end_id=11), ValueError, "end_id"),
+        (lambda: generate(end_id=0), ValueError, "end_id"),
+        (lambda: generate(end_id=1.0), TypeError, "end_id"),
+        (lambda: generate(use_cache="yes"), TypeError, "use_cache"),
+        (lambda: generate(on_full="wrap"), TypeError, "on_full"),
+        (lambda: module.token_probabilities([1.0]), TypeError, "logits"),
+        (lambda: module.token_probabilities(tensor(track, np.array([1, 2]))), TypeError, "logits"),
+        (lambda: module.token_probabilities(tensor(track, np.float32(1))), TypeError, "logits"),
+    ]
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+def after_call(cache=None):
+    """A NumPy model that has read (2, 4) tokens."""
+    model = make("numpy")
+    model(np.ones((2, 4), int), cache=cache)
+    return model
+
+
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    (lambda: after_call(made("numpy").make_cache(2)).backward(np.ones((2, 4, 11))), ValueError, "cache"),
+    (lambda: after_call().backward(np.ones((2, 4, 8))), TypeError, "grad_output"),
+    *(
+        (lambda value=value: check_logits([1.0, value], 2), ValueError, "logits")
+        for value in (-math.inf, math.inf, math.nan)
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    # Behind a semicolon stand the other arrays, behind a bullet all that Keras was given; [1m is how it prints bold.
+    with pytest.raises(error, match=rf"^[^;•]*(\b|\[1m){name}(?!\w)"):
+        call()
 
 
 def test_pytorch_keeps_its_parameters_registered_once():

@@ -1,7 +1,6 @@
 """Chapter 15: the shipped model, measuring, looking inside, adapters and pretraining, in each track and across the three."""
 
 import io
-import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -122,13 +121,6 @@ def test_keras_and_the_others_average_over_all_tokens(track):
 
 @every_track
 @pytest.mark.keras
-def test_keras_and_the_others_refuse_a_short_text(track):
-    with pytest.raises(ValueError, match="expected one row longer than the context of 12"):
-        TRACKS[track].nats_per_token(small(track), TOKENS[:12])
-
-
-@every_track
-@pytest.mark.keras
 def test_keras_and_the_others_hand_out_the_weights_of_the_model(track):
     transformers = pytest.importorskip("transformers")
     sizes = {"n_embd": 8, "n_head": 2, "n_layer": 3, "n_positions": 20, "vocab_size": 30, "initializer_range": 0.4}
@@ -145,13 +137,6 @@ def test_keras_and_the_others_hand_out_the_weights_of_the_model(track):
     found = as_numpy(TRACKS[track].attention_weights(model.eval() if track == "pytorch" else model, given(track, row)))
     assert found.shape == (3, 2, 9, 9)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@every_track
-@pytest.mark.keras
-def test_keras_and_the_others_refuse_a_text_over_the_context(track):
-    with pytest.raises(ValueError, match="12"):
-        TRACKS[track].attention_weights(small(track), given(track, TOKENS[:13]))
 
 
 # The baseline
@@ -188,23 +173,6 @@ def test_the_chances_after_a_context_add_up_to_one(order):
         assert total == pytest.approx(1, abs=1e-14)
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"order": 0}, "order=0"),
-        ({"strength": 0.0}, "strength=0"),
-        ({"strength": -1.0}, "strength=-1"),
-        ({"vocab_size": 3}, "outside"),
-        ({"tokens": np.arange(3)}, "order=3 needs a row that is longer, got 3"),
-        ({"order": 6, "vocab_size": 50257}, "order=6: vocab_size=50257 to this power is no int64"),
-    ],
-)
-def test_misuse_of_the_baseline(change, message):
-    arguments = {"training": np.arange(5).repeat(5), "tokens": np.arange(5).repeat(2), "order": 3, "vocab_size": 5}
-    with pytest.raises(ValueError, match=message):
-        numpy_track.ngram_probabilities(**arguments | change)
-
-
 # LoRA
 
 
@@ -234,8 +202,6 @@ def test_an_adapter_begins_with_no_change_and_a_gradient(track):
     assert float(abs(as_numpy(adapter.b.value if track == "numpy" else adapter.b)).max()) == 0
     a = as_numpy(adapter.a.value if track == "numpy" else adapter.a)
     assert 0.1 < a.std() < 1
-    with pytest.raises(ValueError, match="rank=0"):
-        TRACKS[track].LoRA(6, 5, 0, 6.0)
 
 
 def test_pytorch_trains_the_adapters_and_nothing_else():
@@ -280,9 +246,6 @@ def test_keras_trains_the_adapters_and_nothing_else():
     assert losses[-1] < losses[0] - 0.05
     after = {weight.path: as_numpy(weight) for weight in model.weights}
     assert all((after[path] == before[path]).all() for path in before)
-    for track in ("pytorch", "keras"):
-        with pytest.raises(ValueError, match="rank=0"):
-            TRACKS[track].add_lora(small(track), rank=0, alpha=1.0)
 
 
 @pytest.mark.keras
@@ -359,11 +322,13 @@ def test_a_run_that_is_done_is_not_done_again(straight):
     assert again.curve == history.curve and (folder / "model.safetensors").read_bytes() == before
 
 
-def test_another_run_in_the_folder_is_refused(straight):
-    folder, _ = straight
-    for change in ({"num_steps": 13}, {"dropout": 0.2}, {"packages": ("numpy",)}):
-        with pytest.raises(ValueError, match="straight has a run with"):
-            pytorch_track.pretrain(folder, **TINY | change)
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [({"num_steps": 13}, "num_steps"), ({"dropout": 0.2}, "dropout"), ({"packages": ("numpy",)}, "source")],
+)
+def test_another_run_in_the_folder_is_refused(straight, change, name):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        pytorch_track.pretrain(straight[0], **TINY | change)
 
 
 def test_the_best_weights_are_kept(tmp_path, monkeypatch):
@@ -424,18 +389,18 @@ def test_a_text_of_ones_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content, message",
+    ("content", "name"),
     [
-        (b"", "the file is empty"),
-        (b"caf\xe9 and more", "expected text in UTF-8; byte 3 is not"),
-        (b"One paragraph alone.", "paragraphs come from 1 modules or parts of a file: expected at least 3"),
-        ("\n\n".join(f"Number {i}." for i in range(40)).encode(), r"the training part of the text has \d+ tokens"),
+        (b"", "file"),
+        (b"caf\xe9 and more", "file"),
+        (b"One paragraph alone.", "paragraphs"),
+        ("\n\n".join(f"Number {i}." for i in range(40)).encode(), "max_length"),
     ],
 )
-def test_a_bad_text_is_refused_before_anything_is_written(tmp_path, content, message):
+def test_a_bad_text_is_refused_before_anything_is_written(tmp_path, content, name):
     (tmp_path / "mine.txt").write_bytes(content)
     given = {name: value for name, value in TINY.items() if name != "packages"} | {"max_length": 128}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         pytorch_track.pretrain(tmp_path / "out", file=tmp_path / "mine.txt", **given)
     assert not (tmp_path / "out").exists()
 
@@ -489,52 +454,55 @@ def test_writing_and_reading_is_the_same_model_in_float16(folder, tokenizer):
 
 
 @pytest.mark.parametrize(
-    "change, message",
+    ("change", "name"),
     [
         (lambda a, w: a.pop("eps"), "eps"),
-        (lambda a, w: a.update(vocab_size=7), r"tokenizer has \d+ tokens: expected vocab_size=7"),
+        (lambda a, w: a.update(vocab_size=7), "vocab_size"),
         (lambda a, w: w.pop("norm.beta"), "norm.beta"),
-        (
-            lambda a, w: w.update({"norm.beta": np.full(8, 1e6)}),
-            "norm.beta has 1000000.0: expected what float16 can hold",
-        ),
-        (lambda a, w: w.update({"norm.beta": np.full(8, np.nan)}), "norm.beta has nan: expected what float16 can hold"),
+        (lambda a, w: w.update({"norm.beta": np.full(8, 1e6)}), "norm.beta"),
+        (lambda a, w: w.update({"norm.beta": np.full(8, np.nan)}), "norm.beta"),
     ],
 )
-def test_what_cannot_be_written_leaves_the_folder_as_it_was(folder, tokenizer, change, message):
+def test_what_cannot_be_written_leaves_the_folder_as_it_was(folder, tokenizer, change, name):
     path, model, arguments = folder
     before = {each.name: each.read_bytes() for each in path.iterdir()}
     arguments, weights = dict(arguments), dict(get_weights(model))
     change(arguments, weights)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         pretrained.write_gpt2(path, arguments, weights, tokenizer)
     assert {each.name: each.read_bytes() for each in path.iterdir()} == before
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"version": "1.0"}', b"[1]", b"\xff\xfe\x00", b"{}"])
-def test_a_bad_tokenizer_is_an_error(folder, content):
-    path, _, _ = folder
-    (path / "tokenizer.json").write_bytes(content)
-    with pytest.raises(ValueError, match="tokenizer.json"):
-        pretrained.read_tokenizer(path)
-    (path / "tokenizer.json").unlink()
-    with pytest.raises(FileNotFoundError, match="has no tokenizer.json"):
-        pretrained.read_tokenizer(path)
+def cut_off(path):
+    path.write_bytes(path.read_bytes()[:-20])
 
 
-@every_track
-@pytest.mark.keras
-def test_keras_and_the_others_refuse_a_damaged_folder(folder, track, tmp_path):
-    path, _, _ = folder
-    for name in ("config.json", "model.safetensors"):
-        broken = tmp_path / f"broken_{name}"
-        shutil.copytree(path, broken)
-        (broken / name).write_bytes((path / name).read_bytes()[:-20])
-        with pytest.raises(ValueError, match=name):
-            MODELS[track].from_pretrained(broken)
-        (broken / name).unlink()
-        with pytest.raises(FileNotFoundError, match=name):
-            MODELS[track].from_pretrained(broken)
+NO_TOKENIZERS = (b"", b"{", b'{"version": "1.0"}', b"[1]", b"\xff\xfe\x00", b"{}")
+DAMAGED = [  # what reads the folder, the file that is damaged, and how
+    *(
+        (
+            pretrained.read_tokenizer,
+            "tokenizer.json",
+            lambda path, content=content: path.write_bytes(content),
+            ValueError,
+        )
+        for content in NO_TOKENIZERS
+    ),
+    (pretrained.read_tokenizer, "tokenizer.json", Path.unlink, FileNotFoundError),
+    *(
+        pytest.param(model.from_pretrained, name, damage, error, marks=[pytest.mark.keras] * (track == "keras"))
+        for track, model in MODELS.items()
+        for name in ("config.json", "model.safetensors")
+        for damage, error in ((cut_off, ValueError), (Path.unlink, FileNotFoundError))
+    ),
+]
+
+
+@pytest.mark.parametrize(("read", "name", "damage", "error"), DAMAGED)
+def test_a_damaged_file_is_named(read, name, damage, error, folder):
+    damage(folder[0] / name)
+    with pytest.raises(error, match=rf"\b{name}\b"):
+        read(folder[0])
 
 
 # The cells for real models, with directories of random weights
@@ -592,3 +560,41 @@ def test_the_tracks_measure_alike():
         weights = as_numpy(module.attention_weights(model, given(track, TOKENS[:12])))
         found[track] = {"weights": weights, "nats": np.array(module.nats_per_token(model, TOKENS))}
     parity.compare(found, tolerance=1e-5)
+
+
+# Bad input
+
+
+def refused_by_every_track(track: str) -> list:
+    module = TRACKS[track]
+    rows = [
+        (lambda: module.nats_per_token(small(track), TOKENS[:12]), ValueError, "tokens"),
+        (lambda: module.attention_weights(small(track), given(track, TOKENS[:13])), ValueError, "max_length"),
+    ]
+    if track != "keras":
+        rows.append((lambda: module.LoRA(6, 5, 0, 6.0), ValueError, "rank"))
+    if track != "numpy":
+        rows.append((lambda: module.add_lora(small(track), rank=0, alpha=1.0), ValueError, "rank"))
+    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+def ngrams(length=10, order=3, vocab_size=5, **wrong):
+    training, tokens = np.arange(5).repeat(5), np.arange(5).repeat(2)[:length]
+    return numpy_track.ngram_probabilities(training, tokens, order, vocab_size, **wrong)
+
+
+REFUSED = [
+    *(row for track in TRACKS for row in refused_by_every_track(track)),
+    (lambda: ngrams(order=0), ValueError, "order"),
+    (lambda: ngrams(strength=0.0), ValueError, "strength"),
+    (lambda: ngrams(strength=-1.0), ValueError, "strength"),
+    (lambda: ngrams(vocab_size=3), ValueError, "token"),
+    (lambda: ngrams(length=3), ValueError, "order"),
+    (lambda: ngrams(order=6, vocab_size=50257), ValueError, "order"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"^[^;]*\b{name}\b"):  # other arrays stand behind a semicolon
+        call()

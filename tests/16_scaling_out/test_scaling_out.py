@@ -36,7 +36,7 @@ def test_keras_divides_rows_as_the_others_do(rows, workers):
 @pytest.mark.parametrize("track", TRACKS)
 def test_more_workers_than_rows_are_refused(track):
     module, array = TRACKS[track]
-    with pytest.raises(ValueError, match="3 workers for a batch of 2 rows"):
+    with pytest.raises(ValueError, match="workers"):
         module.shard_batch(array(np.zeros((2, 4))), 0, 3)
 
 
@@ -60,7 +60,7 @@ def test_reduce_scatter_gives_each_worker_its_own_part(rng):
 
 
 def test_a_vector_that_is_too_long_is_refused_and_nobody_waits():
-    with pytest.raises(ValueError, match="12 numbers: there is room for 10"):
+    with pytest.raises(ValueError, match="12 numbers"):
         in_numpy.in_threads(lambda group: group.all_reduce(np.ones(12 if group.rank else 10)), 2, 10)
 
 
@@ -134,18 +134,13 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("engines", "world_size", "told"),
-    [
-        (["ddp"], 9, "9 workers for a batch of 8 rows"),
-        (["tensor"], 4, "num_heads=2 can't be divided evenly among 4 workers"),
-        (["horovod"], 2, "engine='horovod': expected"),
-    ],
+    ("engine", "world_size", "name"), [("ddp", 9, "workers"), ("tensor", 4, "num_heads"), ("horovod", 2, "engine")]
 )
-def test_bad_input_is_told_before_the_workers_meet(engines, world_size, told, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["scaling_out", *engines])
+def test_bad_input_is_told_before_the_workers_meet(engine, world_size, name, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["scaling_out", engine])
     monkeypatch.setenv("WORLD_SIZE", str(world_size))
     monkeypatch.setattr(in_pytorch, "join_group", lambda: pytest.fail("the workers met"))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         in_pytorch.main()
 
 

@@ -313,3 +313,10 @@ def test_the_sources_are_laid_out_with_the_standard_library_alone():
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_what_writes_the_slides_needs_the_standard_library_alone(tmp_path):
+    code = f"from shared.files import write_whole; write_whole({str(tmp_path / 'a')!r}, 'text')"
+    command = [sys.executable, "-S", "-c", code]  # -S: nothing that is installed is found
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "text")]

@@ -53,12 +53,6 @@ def test_a_paragraph_that_shares_eight_words_with_training_is_left_out():
     assert corpus.split(paragraphs + more).test == [*parts.test, more[1]]
 
 
-@pytest.mark.parametrize("modules", [0, 1, 2])
-def test_too_few_modules_are_an_error(modules):
-    with pytest.raises(ValueError, match=f"paragraphs come from {modules} modules or parts of a file: expected at lea"):
-        corpus.split(made(modules))
-
-
 def test_a_stream_has_an_end_around_each_text(tokenizer):
     texts = [each.text for each in made(4)]
     tokens = corpus.stream(tokenizer, texts)
@@ -88,13 +82,6 @@ def test_random_windows_depend_on_the_step_and_the_seed_alone():
     assert (batch_at(4)[0] != inputs).any() and (corpus.random_windows(tokens, 8, 16, seed=1)(3)[0] != inputs).any()
     drawn = np.concatenate([batch_at(step)[1] for step in range(200)])
     assert drawn.max() == 99 and drawn.min() == 1
-
-
-@pytest.mark.parametrize("tokens", [np.arange(8), np.arange(5), np.zeros((3, 20), int)])
-def test_a_text_that_is_shorter_than_the_context_is_an_error(tokens):
-    for call in (lambda: corpus.windows(tokens, 8), lambda: corpus.random_windows(tokens, 8, 2)):
-        with pytest.raises(ValueError, match="expected one row longer than the context of 8"):
-            call()
 
 
 def test_the_longest_shared_run_is_of_whole_words():
@@ -127,7 +114,7 @@ def test_prepare_learns_from_the_training_part_alone():
     again = corpus.prepare(paragraphs, tokenizer=learned)
     assert again.digest == data.digest != corpus.prepare(paragraphs[3:], 300).digest
     corpus.check_parts(data, 8)
-    with pytest.raises(ValueError, match=r"the validation part of the text has \d+ tokens: expected more than max_len"):
+    with pytest.raises(ValueError, match=r"\bvalidation\b"):
         corpus.check_parts(data, len(data.validation))
 
 
@@ -154,18 +141,21 @@ def test_the_task_asks_once_behind_each_paragraph(tokenizer):
     np.testing.assert_equal(corpus.which_package(tokenizer, paragraphs, 5, 12, seed=1), (inputs, targets))
 
 
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (
-            lambda t: corpus.which_package(t, made(6), 7, 12),
-            r"each=7: expected as many paragraphs of each package, got",
-        ),
-        (lambda t: corpus.which_package(t, [], 1, 12), "each=1: expected"),
-        (lambda t: corpus.answers(t, ["sympy", "sympy"]), "expected names that begin with different tokens"),
-        (lambda t: corpus.which_package(t, made(6), 0, 12), "each=0"),
-    ],
-)
-def test_misuse_of_the_task(tokenizer, call, message):
-    with pytest.raises(ValueError, match=message):
+REFUSED = [
+    *((lambda t, modules=modules: corpus.split(made(modules)), "paragraphs") for modules in (0, 1, 2)),
+    *(
+        (lambda t, call=call, tokens=tokens: call(tokens, 8), "tokens")
+        for call in (corpus.windows, lambda tokens, length: corpus.random_windows(tokens, length, 2))
+        for tokens in (np.arange(8), np.arange(5), np.zeros((3, 20), int))
+    ),
+    (lambda t: corpus.which_package(t, made(6), 7, 12), "each"),
+    (lambda t: corpus.which_package(t, [], 1, 12), "each"),
+    (lambda t: corpus.which_package(t, made(6), 0, 12), "each"),
+    (lambda t: corpus.answers(t, ["sympy", "sympy"]), "packages"),
+]
+
+
+@pytest.mark.parametrize(("call", "name"), REFUSED)
+def test_what_is_refused_is_named(tokenizer, call, name):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         call(tokenizer)

@@ -2,6 +2,7 @@ import csv
 import itertools
 import math
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -68,13 +69,6 @@ def reference(process: Process, sequence: str) -> np.ndarray:
             row |= dict(zip("ACGT", kimura_by_rates(process.kappa, distance)["ACGT".index(letter)]))
         rows.append([row[letter] for letter in NUCLEOTIDES])
     return np.array(rows)
-
-
-def assert_refused(error: type[Exception], message: str, function, *arguments, **named) -> None:
-    """The call raises that error, with a text that names what came and what was expected."""
-    with pytest.raises(error) as caught:
-        function(*arguments, **named)
-    assert message in str(caught.value)
 
 
 # Processes
@@ -174,43 +168,7 @@ def test_padding_stays_padding(process):
     assert not process.probabilities(codes)[codes == PAD_CODE].any()
 
 
-@pytest.mark.parametrize(
-    "kind, name",
-    [
-        (AToG, "p"),
-        (AToG, "polymorphism"),
-        (Kimura80, "kappa"),
-        (Kimura80, "t"),
-        (CpGDeamination, "kappa"),
-        (CpGDeamination, "d"),
-        (CpGDeamination, "c"),
-    ],
-)
-def test_processes_refuse_bad_parameters(kind, name):
-    for value in (-0.1, math.nan, math.inf):
-        assert_refused(ValueError, f"{name}={value}: expected a finite number", kind, **{name: value})
-    for value in (True, "0.1", None, 1j):
-        assert_refused(
-            TypeError, f"{name}={value!r}: expected a number, got {type(value).__name__}", kind, **{name: value}
-        )
-    if name in ("p", "polymorphism", "c"):
-        assert_refused(ValueError, f"{name}=1.01: expected a finite number from 0 to 1", kind, **{name: 1.01})
-
-
-def test_processes_refuse_bad_codes():
-    assert_refused(ValueError, "p=0.7 and polymorphism=0.4: expected a sum of at most 1", AToG, 0.7, 0.4)
-    for process in (AToG(), Kimura80(), CpGDeamination()):
-        for function in (
-            process.probabilities,
-            lambda codes, process=process: process.sample(codes, np.random.default_rng(0)),
-        ):
-            assert_refused(
-                ValueError, "ancestors hold the code 5: expected 0 to 4 (ACGTR) or PAD_CODE=255", function, [[0, 5]]
-            )
-            assert_refused(ValueError, "ancestors hold the code -1", function, [[0, -1]])
-            assert_refused(TypeError, "ancestors have dtype float64: expected whole numbers", function, [[0.0]])
-            assert_refused(ValueError, "ancestors=3: expected an array of shape (..., length)", function, 3)
-        assert_refused(TypeError, "rng=0: expected a numpy.random.Generator", process.sample, [[0, 1]], 0)
+def test_a_process_cannot_be_changed():
     with pytest.raises(AttributeError):
         AToG().p = 0.5
 
@@ -258,30 +216,6 @@ def test_steps_of_a_seed_differ():
     assert len({changes.tobytes() for changes in far}) == 20
 
 
-@pytest.mark.parametrize("function", [simulate, sample_tokens])
-def test_simulation_refuses_bad_arguments(function):
-    good = {"process": AToG(), "num_pairs": 3, "length": 4, "seed": 0}
-    for name, value, error, message in [
-        ("process", AToG, TypeError, "expected a process such as CpGDeamination(), got ABCMeta"),
-        ("process", "AToG", TypeError, "process='AToG': expected a process"),
-        ("num_pairs", 0, ValueError, "num_pairs=0: expected at least 1"),
-        ("num_pairs", 2.0, TypeError, "num_pairs=2.0: expected a whole number, got float"),
-        ("num_pairs", True, TypeError, "num_pairs=True"),
-        ("length", 0, ValueError, "length=0: expected at least 1"),
-        ("length", (0, 3), ValueError, "length=0: expected at least 1"),
-        ("length", (3, 2.5), TypeError, "length=2.5: expected a whole number"),
-        ("length", (9, 3), ValueError, "length=(9, 3): expected (shortest, longest)"),
-        ("length", (1, 2, 3), TypeError, "length=(1, 2, 3): expected a whole number"),
-        ("seed", None, TypeError, "seed=None: expected a whole number or a sequence of them"),
-        ("seed", 0.5, TypeError, "seed=0.5"),
-        ("seed", True, TypeError, "seed=True"),
-        ("seed", (0, "1"), TypeError, "seed=(0, '1')"),
-        ("seed", (), TypeError, "seed=()"),
-        ("seed", -1, ValueError, "seed=-1: expected no number below 0"),
-    ]:
-        assert_refused(error, message, function, **good | {name: value})
-
-
 # Tokens
 
 
@@ -303,31 +237,6 @@ def test_special_tokens_are_dropped():
     start, end, mask = map(VOCABULARY.index, ("<start>", "<end>", "<mask>"))
     assert detokenize([[start, 1, mask, 2, end, 0], [0, 0, 5, 4, 3, 0], [0] * 6]) == ["AC", "RTG", ""]
     assert tokenize_and_pad(["", "CG"]).tolist() == [[0, 0], [2, 3]]
-
-
-def test_tokens_refuse_bad_arguments():
-    for sequences, letter, index in [
-        (["ACG", "", "AXT"], "X", 2),
-        (["é"], "é", 0),
-        (["A", "C-"], "-", 1),
-        (["A", "", "-C"], "-", 2),
-        (["A\n"], "\n", 0),
-        (["AC", "G\U0001d538", "T"], "\U0001d538", 1),
-    ]:
-        assert_refused(
-            ValueError, f"sequences[{index}]: {letter!r} is not a nucleotide; known: ACGTR", tokenize_and_pad, sequences
-        )
-    assert_refused(ValueError, "length 80 is over max_length=64", tokenize_and_pad, ["ACG", "A" * 80], 64)
-    assert_refused(ValueError, "max_length=0: expected at least 1", tokenize_and_pad, ["ACG"], 0)
-    assert_refused(TypeError, "max_length=4.0: expected a whole number", tokenize_and_pad, ["ACG"], 4.0)
-    assert_refused(TypeError, "sequences='ACGT': expected a list of strings, got str", tokenize_and_pad, "ACGT")
-    assert_refused(TypeError, "sequences=7: expected a list of strings, got int", tokenize_and_pad, 7)
-    assert_refused(TypeError, "sequences[1]=3: expected a string, got int", tokenize_and_pad, ["A", 3])
-    assert_refused(ValueError, "sequences is empty: expected at least one string", tokenize_and_pad, [])
-    assert_refused(ValueError, "token id 9 is outside the vocabulary of 9", detokenize, [[1, 9]])
-    assert_refused(ValueError, "token id -1 is outside the vocabulary of 9", detokenize, [[1, -1]])
-    assert_refused(TypeError, "tokens have dtype float64: expected whole numbers", detokenize, [[1.0]])
-    assert_refused(ValueError, "tokens has shape (2,): expected (n, length)", detokenize, [1, 2])
 
 
 # Scores
@@ -465,49 +374,6 @@ def test_rounding_does_not_beat_the_optimum(process):
     assert best.cross_entropy - 1e-15 <= rounded < best.cross_entropy + 1e-12
 
 
-def test_scores_refuse_bad_arguments():
-    uniform = np.full((1, 3, 9), 1 / 9)
-
-    def score_uniform(process, ancestors):
-        return score(process, ancestors, uniform)
-
-    for function in (probabilities, optimum, per_site_optimum, score_uniform):
-        assert_refused(TypeError, "process=None: expected a process", function, None, ["ACG"])
-        assert_refused(ValueError, "token id 9 is outside the vocabulary of 9", function, AToG(), [[1, 2, 9]])
-        assert_refused(
-            ValueError, "ancestors hold <mask>: expected nucleotides and padding", function, AToG(), [[1, 8, 6]]
-        )
-        assert_refused(TypeError, "tokens have dtype float64", function, AToG(), [[1.0, 2.0, 3.0]])
-        assert_refused(
-            ValueError,
-            "ancestors has shape (3,): expected token ids (n, length), or a list of strings",
-            function,
-            AToG(),
-            [1, 2, 3],
-        )
-        assert_refused(TypeError, "sequences='ACG': expected a list of strings", function, AToG(), "ACG")
-        assert_refused(ValueError, "sequences[0]: 'X' is not a nucleotide", function, AToG(), ["XCG"])
-        if function is not probabilities:
-            assert_refused(ValueError, "ancestors hold no nucleotide", function, AToG(), [[0, 0, 0]])
-    assert_refused(ValueError, "predicted has shape (1, 3, 9): expected (1, 4, 9)", score, AToG(), ["ACGT"], uniform)
-    assert_refused(
-        ValueError, "predicted has shape (1, 3, 5): expected (1, 3, 9)", score, AToG(), ["ACG"], uniform[..., :5]
-    )
-    assert_refused(
-        ValueError,
-        "sums to 2 to 2 over the tokens of a site: expected probabilities that sum to 1",
-        score,
-        AToG(),
-        ["ACG"],
-        2 * uniform,
-    )
-    assert_refused(ValueError, "predicted goes from nan", score, AToG(), ["ACG"], uniform * math.nan)
-    assert_refused(ValueError, "predicted goes from -0.8889 to 0.1111", score, AToG(), ["ACG"], uniform - np.eye(9)[:3])
-    assert_refused(
-        TypeError, "predicted has dtype <U1: expected real numbers", score, AToG(), ["ACG"], np.full((1, 3, 9), "x")
-    )
-
-
 # Files
 
 some_pairs = st.lists(
@@ -562,77 +428,28 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
     pd.testing.assert_frame_equal(read_csv(path), as_table([("ACG", "GGR"), ("T", "T")]))
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("", "pairs.csv is empty: expected a first row with the columns ancestor and descendant"),
-        ("ancestor,child\nA,A\n", "pairs.csv has no column descendant; found: ancestor, child"),
-        ("ACG;ACG\n", "pairs.csv has no column ancestor and no column descendant; found: ACG;ACG"),
-        ("ancestor,descendant\n\n", "pairs.csv has no pairs: expected rows below the header"),
-        (
-            "ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n",
-            "row 17 of pairs.csv: 'X' is not a nucleotide; known: ACGTR",
-        ),
-        ("ancestor,descendant\nA,A\n\n\nA,N\n", "row 5 of pairs.csv: 'N' is not a nucleotide"),
-        ("ancestor,descendant\nß,A\n", "row 2 of pairs.csv: 'ß' is not a nucleotide"),
-        (
-            "ancestor,descendant\nA,A\nAC,ACG\n",
-            "row 3 of pairs.csv: the ancestor has 2 sites, the descendant 3; expected as many",
-        ),
-        ("ancestor,descendant\nA,A\nA,\n", "row 3 of pairs.csv: the descendant is empty"),
-        ("ancestor,descendant\nA,A\n,A\n", "row 3 of pairs.csv: the ancestor is empty"),
-        ("ancestor,descendant\nA,A\nA\n", "row 3 of pairs.csv: 1 fields; expected 2, as in the header"),
-        ("ancestor,descendant\nA,A,A\n", "row 2 of pairs.csv: 3 fields; expected 2, as in the header"),
-        ('ancestor,descendant\nA,A\n"A,A\n', "row 3 of pairs.csv: not valid CSV: unexpected end of data"),
-        (b"ancestor,descendant\n\xff\xfe,A\n", "row 2 of pairs.csv: '\ufffd' is not a nucleotide"),
-    ],
-)
-def test_csv_refuses_bad_files(tmp_path, content, message):
-    path = tmp_path / "pairs.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert_refused(ValueError, message, read_csv, path)
-    with pytest.raises(ValueError) as caught:
-        read_csv(path)
-    assert str(tmp_path) not in str(caught.value)
-
-
 def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "pairs.csv"
     write_csv(as_table([("AC", "AC")]), path)
     kept = path.read_bytes()
-    assert_refused(TypeError, "table is a list: expected a pandas.DataFrame", write_csv, [("A", "A")], path)
-    assert_refused(
-        ValueError,
-        "table has no column descendant; found: ancestor",
-        write_csv,
-        pd.DataFrame({"ancestor": ["A"]}),
-        path,
-    )
-    assert_refused(ValueError, "table has no rows", write_csv, as_table([]), path)
-    assert_refused(
-        ValueError, "row 1 of table: 'X' is not a nucleotide", write_csv, as_table([("A", "A"), ("A", "X")]), path
-    )
-    assert_refused(
-        ValueError,
-        "row 0 of table: the ancestor has 1 sites, the descendant 2",
-        write_csv,
-        as_table([("A", "AC")]),
-        path,
-    )
-    assert_refused(
-        TypeError,
-        "row 0 of table: descendant=nan: expected a string, got float",
-        write_csv,
-        as_table([("A", None)]),
-        path,
-    )
+    for table, error, place in [
+        ([("A", "A")], TypeError, "table"),
+        (pd.DataFrame({"ancestor": ["A"]}), ValueError, "table has no column descendant"),
+        (as_table([]), ValueError, "table"),
+        (as_table([("A", "A"), ("A", "X")]), ValueError, "row 1 of table"),
+        (as_table([("A", "AC")]), ValueError, "row 0 of table"),
+        (as_table([("A", None)]), TypeError, "row 0 of table: descendant"),
+    ]:
+        with pytest.raises(error, match=rf"\b{place}\b"):
+            write_csv(table, path)
 
     def half(self, file, **options):
         file.write("ancestor,desc")
         raise OSError("the disk is full")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    assert_refused(OSError, "the disk is full", write_csv, as_table([("GG", "GG")]), path)
+    with pytest.raises(OSError, match="the disk is full"):
+        write_csv(as_table([("GG", "GG")]), path)
     assert path.read_bytes() == kept and os.listdir(tmp_path) == ["pairs.csv"]
 
 
@@ -653,31 +470,167 @@ def test_fasta_as_biopython_reads_it(tmp_path_factory, pairs, width, lower):
     pd.testing.assert_frame_equal(read_fasta(path), as_table(zip(theirs[::2], theirs[1::2])))
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("\ufeff>a\nA\n>b\nG\n>c\nT\n", "pairs.fasta has 3 records"),
-        ("", "pairs.fasta is empty: expected records that begin with '>'"),
-        (
-            "\nACGT\n>a\nAC\n",
-            "line 2 of pairs.fasta: 'ACGT' comes before the first record; expected a line that begins with '>'",
-        ),
-        (">a\nAC\n>b\nAC\n>c\nAC\n", "pairs.fasta has 3 records: expected pairs, an ancestor and then its descendant"),
-        (">a\nAC\n>b\n\n", "line 3 of pairs.fasta: the record is empty"),
-        (">a\nAC\nGT\n\nAN\n>b\nACGTAC\n", "line 5 of pairs.fasta: 'N' is not a nucleotide; known: ACGTR"),
-        (">a\nA\n>b\nA\n>c\nAC\n>d\nACG\n", "line 5 of pairs.fasta: the ancestor has 2 sites, the descendant 3"),
-    ],
-)
-def test_fasta_refuses_bad_files(tmp_path, content, message):
-    path = tmp_path / "pairs.fasta"
-    path.write_text(content, encoding="utf-8")
-    assert_refused(ValueError, message, read_fasta, path)
+BAD_FILES = [
+    (read_csv, "", "is empty"),
+    (read_csv, "ancestor,child\nA,A\n", "no column descendant"),
+    (read_csv, "ACG;ACG\n", "no column ancestor and no column descendant"),
+    (read_csv, "ancestor,descendant\n\n", "no pairs"),
+    (read_csv, "ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n", "row 17 .*'X'"),
+    (read_csv, "ancestor,descendant\nA,A\n\n\nA,N\n", "row 5 .*'N'"),
+    (read_csv, "ancestor,descendant\nß,A\n", "row 2 .*'ß'"),
+    (read_csv, "ancestor,descendant\nA,A\nAC,ACG\n", "row 3 .* 2 .* 3"),
+    (read_csv, "ancestor,descendant\nA,A\nA,\n", "row 3 .*descendant"),
+    (read_csv, "ancestor,descendant\nA,A\n,A\n", "row 3 .*ancestor"),
+    (read_csv, "ancestor,descendant\nA,A\nA\n", "row 3 .* 1 fields"),
+    (read_csv, "ancestor,descendant\nA,A,A\n", "row 2 .* 3 fields"),
+    (read_csv, 'ancestor,descendant\nA,A\n"A,A\n', "row 3 .*CSV"),
+    (read_csv, b"ancestor,descendant\n\xff\xfe,A\n", "row 2 .*'\ufffd'"),
+    (read_fasta, "\ufeff>a\nA\n>b\nG\n>c\nT\n", "3 records"),
+    (read_fasta, "", "is empty"),
+    (read_fasta, "\nACGT\n>a\nAC\n", "line 2 .*'ACGT'"),
+    (read_fasta, ">a\nAC\n>b\nAC\n>c\nAC\n", "3 records"),
+    (read_fasta, ">a\nAC\n>b\n\n", "line 3 "),
+    (read_fasta, ">a\nAC\nGT\n\nAN\n>b\nACGTAC\n", "line 5 .*'N'"),
+    (read_fasta, ">a\nA\n>b\nA\n>c\nAC\n>d\nACG\n", "line 5 .* 2 .* 3"),
+]
+
+
+@pytest.mark.parametrize(("read", "content", "place"), BAD_FILES)
+def test_a_bad_file_is_refused_with_the_place(read, content, place, tmp_path):
+    path = tmp_path / "pairs"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=place) as caught:
+        read(path)
+    assert "pairs" in str(caught.value) and str(tmp_path) not in str(caught.value)
 
 
 def test_missing_files(tmp_path):
     for function in (read_csv, read_fasta):
         with pytest.raises(FileNotFoundError):
             function(tmp_path / "none")
+
+
+# Bad input
+
+
+def refused_by_a_process(kind, name: str) -> list:
+    wrong_types, too_large = (True, "0.1", None, 1j), (1.01,) if name in ("p", "polymorphism", "c") else ()
+    return [
+        *((lambda value=value: kind(**{name: value}), TypeError, name) for value in wrong_types),
+        *((lambda value=value: kind(**{name: value}), ValueError, name) for value in (-0.1, math.nan, math.inf)),
+        *((lambda value=value: kind(**{name: value}), ValueError, name) for value in too_large),
+    ]
+
+
+def refused_as_codes(process: Process) -> list:
+    def draw(codes):
+        return process.sample(codes, np.random.default_rng(0))
+
+    rows = [(lambda: process.sample([[0, 1]], 0), TypeError, "rng")]
+    for function in (process.probabilities, draw):
+        rows += [
+            (lambda function=function: function([[0, 5]]), ValueError, "ancestors hold the code 5"),
+            (lambda function=function: function([[0, -1]]), ValueError, "ancestors hold the code -1"),
+            (lambda function=function: function([[0.0]]), TypeError, "ancestors"),
+            (lambda function=function: function(3), TypeError, "ancestors"),
+        ]
+    return rows
+
+
+def refused_by_simulation(function) -> list:
+    def call(**wrong):
+        return function(**{"process": AToG(), "num_pairs": 3, "length": 4, "seed": 0, **wrong})
+
+    return [
+        (lambda: call(process=AToG), TypeError, "process"),
+        (lambda: call(process="AToG"), TypeError, "process"),
+        (lambda: call(num_pairs=0), ValueError, "num_pairs"),
+        (lambda: call(num_pairs=2.0), TypeError, "num_pairs"),
+        (lambda: call(num_pairs=True), TypeError, "num_pairs"),
+        (lambda: call(length=0), ValueError, "length"),
+        (lambda: call(length=(0, 3)), ValueError, "length"),
+        (lambda: call(length=(3, 2.5)), TypeError, "length"),
+        (lambda: call(length=(9, 3)), ValueError, "length"),
+        (lambda: call(length=(1, 2, 3)), TypeError, "length"),
+        (lambda: call(seed=None), TypeError, "seed"),
+        (lambda: call(seed=0.5), TypeError, "seed"),
+        (lambda: call(seed=True), TypeError, "seed"),
+        (lambda: call(seed=(0, "1")), TypeError, "seed"),
+        (lambda: call(seed=()), TypeError, "seed"),
+        (lambda: call(seed=-1), ValueError, "seed"),
+    ]
+
+
+UNIFORM = np.full((1, 3, 9), 1 / 9)
+
+
+def refused_by_a_score(function) -> list:
+    rows = [
+        (lambda: function(None, ["ACG"]), TypeError, "process"),
+        (lambda: function(AToG(), [[1, 2, 9]]), ValueError, "vocabulary"),
+        (lambda: function(AToG(), [[1, 8, 6]]), ValueError, "ancestors hold <mask>"),
+        (lambda: function(AToG(), [[1.0, 2.0, 3.0]]), TypeError, "tokens"),
+        (lambda: function(AToG(), [1, 2, 3]), TypeError, "ancestors"),
+        (lambda: function(AToG(), "ACG"), TypeError, "sequences"),
+        (lambda: function(AToG(), ["XCG"]), ValueError, "sequences[0]"),
+    ]
+    if function is not probabilities:
+        rows.append((lambda: function(AToG(), [[0, 0, 0]]), ValueError, "ancestors"))
+    return rows
+
+
+LETTERS = [
+    (["ACG", "", "AXT"], "sequences[2]: 'X'"),
+    (["é"], "sequences[0]: 'é'"),
+    (["A", "C-"], "sequences[1]: '-'"),
+    (["A", "", "-C"], "sequences[2]: '-'"),
+    (["A\n"], r"sequences[0]: '\n'"),
+    (["AC", "G\U0001d538", "T"], "sequences[1]: '\U0001d538'"),
+]
+REFUSED = [
+    *(
+        row
+        for kind, names in (
+            (AToG, ("p", "polymorphism")),
+            (Kimura80, ("kappa", "t")),
+            (CpGDeamination, ("kappa", "d", "c")),
+        )
+        for name in names
+        for row in refused_by_a_process(kind, name)
+    ),
+    (lambda: AToG(0.7, 0.4), ValueError, "polymorphism"),
+    *(row for process in (AToG(), Kimura80(), CpGDeamination()) for row in refused_as_codes(process)),
+    *(row for function in (simulate, sample_tokens) for row in refused_by_simulation(function)),
+    *((lambda sequences=sequences: tokenize_and_pad(sequences), ValueError, name) for sequences, name in LETTERS),
+    (lambda: tokenize_and_pad(["ACG", "A" * 80], 64), ValueError, "max_length"),
+    (lambda: tokenize_and_pad(["ACG"], 0), ValueError, "max_length"),
+    (lambda: tokenize_and_pad(["ACG"], 4.0), TypeError, "max_length"),
+    (lambda: tokenize_and_pad("ACGT"), TypeError, "sequences"),
+    (lambda: tokenize_and_pad(7), TypeError, "sequences"),
+    (lambda: tokenize_and_pad(["A", 3]), TypeError, "sequences[1]"),
+    (lambda: tokenize_and_pad([]), ValueError, "sequences"),
+    (lambda: detokenize([[1, 9]]), ValueError, "vocabulary"),
+    (lambda: detokenize([[1, -1]]), ValueError, "vocabulary"),
+    (lambda: detokenize([[1.0]]), TypeError, "tokens"),
+    (lambda: detokenize([1, 2]), TypeError, "tokens"),
+    *(
+        row
+        for function in (probabilities, optimum, per_site_optimum, lambda *given: score(*given, UNIFORM))
+        for row in refused_by_a_score(function)
+    ),
+    (lambda: score(AToG(), ["ACGT"], UNIFORM), TypeError, "predicted"),
+    (lambda: score(AToG(), ["ACG"], UNIFORM[..., :5]), TypeError, "predicted"),
+    (lambda: score(AToG(), ["ACG"], 2 * UNIFORM), ValueError, "predicted"),
+    (lambda: score(AToG(), ["ACG"], UNIFORM * math.nan), ValueError, "predicted"),
+    (lambda: score(AToG(), ["ACG"], UNIFORM - np.eye(9)[:3]), ValueError, "predicted"),
+    (lambda: score(AToG(), ["ACG"], np.full((1, 3, 9), "x")), TypeError, "predicted"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"\b{re.escape(name)}(?!\w)"):
+        call()
 
 
 def test_public_names_are_documented():

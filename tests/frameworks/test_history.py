@@ -26,30 +26,32 @@ def test_a_run_goes_on_with_its_own_history(tmp_path):
     assert len(read_history(tmp_path)["curve"]) == 3, "the file changes with the next measurement"
 
 
-def test_another_run_in_the_same_folder_is_refused(tmp_path):
+@pytest.mark.parametrize(("other", "name"), [({"num_steps": 40}, "num_steps"), ({"extra": 1}, "extra")])
+def test_another_run_in_the_same_folder_is_refused(tmp_path, other, name):
     History(tmp_path, RUN).write()
-    with pytest.raises(ValueError, match=r"has a run with num_steps=30: expected 40, or an empty folder"):
-        History(tmp_path, RUN | {"num_steps": 40})
-    with pytest.raises(ValueError, match=r"has a run with extra=None: expected 1"):
-        History(tmp_path, RUN | {"extra": 1})
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        History(tmp_path, RUN | other)
 
 
 @pytest.mark.parametrize(
-    "content, message",
+    ("content", "name"),
     [
-        ("", "no JSON"),
-        ("[]", "holds a list"),
-        ("{}", "has no run"),
-        ('{"run": {}, "curve": 3}', "has no curve"),
-        ('{"run"', "JSON"),
+        ("", "history.json"),
+        ("[]", "history.json"),
+        ('{"run"', "history.json"),
+        ("{}", "run"),
+        ('{"run": {}, "curve": 3}', "curve"),
     ],
 )
-def test_a_damaged_history_is_an_error(tmp_path, content, message):
+def test_a_damaged_history_is_an_error(tmp_path, content, name):
     (tmp_path / "history.json").write_text(content)
-    with pytest.raises(ValueError, match=f"history.json.*{message}"):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         read_history(tmp_path)
-    with pytest.raises(FileNotFoundError, match="has no history.json"):
-        read_history(tmp_path / "nothing")
+
+
+def test_a_history_that_is_missing_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"history\.json"):
+        read_history(tmp_path)
 
 
 def test_the_time_of_a_step_is_a_median():

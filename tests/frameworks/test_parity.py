@@ -26,15 +26,15 @@ def test_equal_is_equal_and_a_difference_raises(rng):
     report = parity.compare({"one": {"a": a}, "two": {"a": torch.from_numpy(a)}, "three": {"a": a + 1e-12}})
     assert [row.exact for row in report.rows] == [True, False]
     assert all(row.close for row in report.rows) and 0 < report.rows[1].max_difference < 1e-11
-    with pytest.raises(AssertionError, match=r"out of tolerance: a differs from two by 1\.0e-06"):
+    with pytest.raises(AssertionError, match=r"\ba\b.* 1\.0e-06"):
         parity.compare({"one": {"a": a}, "two": {"a": a + 1e-6}})
 
 
 def test_shapes_and_names_must_be_the_same(rng):
     a = rng.normal(size=(2, 3))
-    with pytest.raises(AssertionError, match=r"a has shape \(3, 2\), and two has \(2, 3\)|a has shape"):
+    with pytest.raises(AssertionError, match=r"\ba\b.*\(3, 2\).*\(2, 3\)"):
         parity.compare({"one": {"a": a}, "two": {"a": a.T}})
-    with pytest.raises(AssertionError, match="compare different names"):
+    with pytest.raises(AssertionError, match="names"):
         parity.compare({"one": {"a": a}, "two": {"b": a}})
 
 
@@ -47,7 +47,7 @@ def test_what_is_shown_is_a_bound(rng):
 
 
 def test_nan_is_never_close():
-    with pytest.raises(AssertionError, match="out of tolerance"):
+    with pytest.raises(AssertionError, match=r"\ba\b"):
         parity.compare({"one": {"a": np.zeros(2)}, "two": {"a": np.array([0, np.nan])}})
 
 
@@ -56,8 +56,6 @@ def test_numerical_gradient(rng):
     before = x.copy()
     assert np.allclose(parity.numerical_gradient(lambda: float((x**3).sum()), x), 3 * x**2, atol=1e-8)
     assert np.array_equal(x, before)
-    with pytest.raises(TypeError, match="array has dtype float32: expected float64"):
-        parity.numerical_gradient(lambda: 0.0, x.astype(np.float32))
 
 
 class Broken(numpy_models.MLP):
@@ -79,22 +77,18 @@ class Forgetful(numpy_models.Linear):
 
 def test_a_broken_backward_is_found(rng):
     x = rng.normal(size=(5, 3))
-    with pytest.raises(AssertionError, match="gradient of hidden.kernel differs from finite differences"):
+    with pytest.raises(AssertionError, match=r"hidden\.kernel.*finite differences"):
         parity.check_backward(Broken(**SIZES, rng=0), pytorch_models.MLP(**SIZES), {"x": x})
-    with pytest.raises(
-        AssertionError, match="gradient of bias differs from PyTorch's autograd|gradient of bias differs"
-    ):
+    with pytest.raises(AssertionError, match=r"\bbias\b"):
         parity.check_backward(Forgetful(3, 2, 0), nn.Linear(3, 2), {"x": x})
 
 
-def test_closed_forms_are_checked_and_must_exist(rng):
+def test_closed_forms_are_checked(rng):
     x = rng.normal(size=(5, 3))
-    with pytest.raises(AssertionError, match="gradient of bias differs from closed form"):
+    with pytest.raises(AssertionError, match=r"\bbias\b.*closed form"):
         parity.check_backward(
             numpy_models.Linear(3, 2, 0), nn.Linear(3, 2), {"x": x}, {"bias": lambda grad: grad.mean(axis=0)}
         )
-    with pytest.raises(ValueError, match="closed_forms has biass: expected names among x, kernel, bias"):
-        parity.check_backward(numpy_models.Linear(3, 2, 0), nn.Linear(3, 2), {"x": x}, {"biass": lambda grad: grad})
 
 
 @pytest.mark.tensorflow
@@ -108,17 +102,15 @@ def test_keras_twins_that_differ_are_found(float64, rng):
 
             return self.readout(keras.ops.tanh(self.hidden(x)))
 
-    with pytest.raises(AssertionError, match="output differs from Keras"):
+    with pytest.raises(AssertionError, match="output.*Keras"):
         parity.compare_modules(numpy_models.MLP(**SIZES, rng=0), pytorch_models.MLP(**SIZES), Tanh(**SIZES), {"x": x})
-    with pytest.raises(AssertionError, match="gradient of hidden.kernel differs from PyTorch"):
+    with pytest.raises(AssertionError, match=r"hidden\.kernel.*PyTorch"):
         parity.compare_modules(Broken(**SIZES, rng=0), pytorch_models.MLP(**SIZES), keras_models.MLP(**SIZES), {"x": x})
 
 
-def test_source_is_without_docstrings_and_names_are_checked():
+def test_source_is_without_docstrings():
     code = side_by_side.source("numpy", "models", "Linear")
     assert '"""' not in code and "self.kernel.grad +=" in code and "Glorot" not in code
-    with pytest.raises(ValueError, match="name='Linaer': shared.numpy.models has no such name"):
-        side_by_side.source("numpy", "models", "Linaer")
 
 
 def test_cost_counts_parameters_and_lines():
@@ -129,7 +121,7 @@ def test_cost_counts_parameters_and_lines():
     assert row["parameters"] == 3 * 4 + 4 + 4 * 2 + 2
     assert row["lines, PyTorch"] < row["lines, NumPy"]
     models["pytorch"] = pytorch_models.MLP(3, 5, 2)
-    with pytest.raises(AssertionError, match="different numbers of parameters"):
+    with pytest.raises(AssertionError, match="MLP"):
         side_by_side.cost("models", {"MLP": models})
 
 
@@ -139,8 +131,6 @@ def test_times_are_taken_in_turn(monkeypatch):
     times = timing.medians({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3)
     assert "".join(calls) == "abababab" and set(times) == {"a", "b"}
     assert all(len(each) == 3 and min(each) > 0 for each in times.values())
-    with pytest.raises(ValueError, match="repeats=0: expected at least 1"):
-        timing.medians({}, repeats=0)
 
 
 def test_where_no_times_are_compared_each_function_runs_once(monkeypatch):
@@ -148,6 +138,24 @@ def test_where_no_times_are_compared_each_function_runs_once(monkeypatch):
     calls = []
     times = timing.medians({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3)
     assert "".join(calls) == "ab" and all(len(each) == 1 and each[0] > 0 for each in times.values())
+
+
+def check_linear(closed_forms):
+    parity.check_backward(numpy_models.Linear(3, 2, 0), nn.Linear(3, 2), {"x": np.ones((5, 3))}, closed_forms)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "name"),
+    [
+        (lambda: parity.numerical_gradient(lambda: 0.0, np.ones(2, np.float32)), TypeError, "array"),
+        (lambda: check_linear({"biass": lambda grad: grad}), ValueError, "closed_forms"),
+        (lambda: side_by_side.source("numpy", "models", "Linaer"), ValueError, "name"),
+        (lambda: timing.medians({}, repeats=0), ValueError, "repeats"),
+    ],
+)
+def test_what_is_refused_is_named(call, error, name):
+    with pytest.raises(error, match=rf"\b{name}\b"):
+        call()
 
 
 def needed_operations(function) -> Counter:

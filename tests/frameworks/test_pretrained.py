@@ -1,4 +1,6 @@
 import json
+import re
+import shutil
 import tracemalloc
 
 import numpy as np
@@ -34,42 +36,21 @@ def test_one_file(directory):
         np.testing.assert_array_equal(arrays["a.weight"], [[1.5, -2.0]])
 
 
-def test_several_files(directory):
-    (directory / "model.safetensors").rename(directory / "model-1.safetensors")
-    save_file({"b": torch.arange(3), "c": torch.tensor([0.1, -3e38])}, directory / "model-2.safetensors")
-    index = {"a.weight": "model-1.safetensors", "b": "model-2.safetensors", "c": "model-2.safetensors"}
-    (directory / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
-    arrays = read_pretrained(directory, "bert")[1]
-    assert sorted(arrays) == ["a.weight", "b", "c"] and arrays["b"].dtype == np.int64
-    (directory / "model-2.safetensors").unlink()
-    with pytest.raises(FileNotFoundError, match="model-2.safetensors"):
-        read_pretrained(directory, "bert")
+WEIGHT_MAP = {"a": "model-1.safetensors", "b": "model-1.safetensors", "c": "model-2.safetensors"}
 
 
-def test_several_files_agree_with_their_index(directory):
+def several(directory, weight_map, second=("c",)):
+    """Put two files and an index in place of the one file; the first has a and b."""
     (directory / "model.safetensors").unlink()
-    save_file({"a": torch.ones(1), "b": torch.ones(1)}, directory / "model-1.safetensors")
-    save_file({"b": torch.zeros(1), "c": torch.ones(1)}, directory / "model-2.safetensors")
-    index = directory / "model.safetensors.index.json"
-    weight_map = {"a": "model-1.safetensors", "b": "model-1.safetensors", "c": "model-2.safetensors"}
-    index.write_text(json.dumps({"weight_map": weight_map}))
-    with pytest.raises(ValueError, match="model-1.safetensors and model-2.safetensors both have b: expected it in one"):
-        read_pretrained(directory, "bert")
-    save_file({"c": torch.ones(1)}, directory / "model-2.safetensors")
-    assert sorted(read_pretrained(directory, "bert")[1]) == ["a", "b", "c"]
-    for wrong in ({"b": "model-2.safetensors"}, {"d": "model-2.safetensors"}):
-        index.write_text(json.dumps({"weight_map": weight_map | wrong}))
-        name = next(iter(wrong))
-        with pytest.raises(ValueError, match=rf"index.json places {name} in model-2.safetensors: expected it in that"):
-            read_pretrained(directory, "bert")
-
-
-@pytest.mark.parametrize("weight_map", [{"a": "../model.safetensors"}, {"a": "/etc/passwd"}, {"a": ".."}])
-def test_an_index_names_no_file_elsewhere(directory, weight_map):
-    (directory / "model.safetensors").rename(directory.parent / "model.safetensors")
+    save_file({"a": torch.ones(1), "b": torch.arange(3)}, directory / "model-1.safetensors")
+    save_file({name: torch.tensor([0.1, -3e38]) for name in second}, directory / "model-2.safetensors")
     (directory / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
-    with pytest.raises((ValueError, FileNotFoundError), match="expected a file of the same directory|no such file"):
-        read_pretrained(directory, "bert")
+
+
+def test_several_files(directory):
+    several(directory, WEIGHT_MAP)
+    arrays = read_pretrained(directory, "bert")[1]
+    assert sorted(arrays) == ["a", "b", "c"] and arrays["b"].dtype == np.int64
 
 
 def test_bfloat16_becomes_float32(tmp_path):
@@ -83,54 +64,77 @@ def test_bfloat16_becomes_float32(tmp_path):
         assert arrays[name].dtype == np.float32
 
 
-def test_a_pickle_is_refused(directory):
+def elsewhere(directory, path):
+    """Let the index name a file outside the directory, where one is."""
+    (directory / "model.safetensors").rename(directory.parent / "model.safetensors")
+    (directory / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": path}}))
+
+
+def without_weights(directory):
     (directory / "model.safetensors").unlink()
-    with pytest.raises(FileNotFoundError, match="model has no model.safetensors"):
-        read_pretrained(directory, "bert")
-    torch.save({"a": torch.ones(2)}, directory / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="pytorch_model.bin, a pickle, which can run code: expected model.safetensors"):
-        read_pretrained(directory, "bert")
 
 
-def test_what_is_missing_or_foreign(directory):
-    with pytest.raises(FileNotFoundError, match="path='none': no such directory"):
-        read_pretrained(directory / "none", "bert")
-    with pytest.raises(ValueError, match="config.json: model_type='bert': expected 'gpt2'"):
-        read_pretrained(directory, "gpt2")
+def cut_off(directory):
     whole = (directory / "model.safetensors").read_bytes()
     (directory / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(ValueError, match="model.safetensors is truncated"):
-        read_pretrained(directory, "bert")
-    for content, message in (("[1]", "holds a list: expected an object"), ("{", "is no JSON"), ("{}", "type=None")):
-        (directory / "config.json").write_text(content)
-        with pytest.raises(ValueError, match=message):
-            read_pretrained(directory, "bert")
-    (directory / "config.json").unlink()
-    with pytest.raises(FileNotFoundError, match="model has no config.json"):
-        read_pretrained(directory, "bert")
 
 
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000])
-def test_deeply_nested_json_is_a_value_error(directory, content):
-    save_file({"a": torch.ones(1)}, directory / "model.safetensors", {"course": content})
-    with pytest.raises(ValueError, match="model.safetensors is truncated or no safetensors file"):
-        read_pretrained(directory, "bert")
-    (directory / "model.safetensors").unlink()
-    (directory / "model.safetensors.index.json").write_text(content)
-    with pytest.raises(ValueError, match="model.safetensors.index.json is no JSON"):
-        read_pretrained(directory, "bert")
-    (directory / "config.json").write_text(content)
-    with pytest.raises(ValueError, match="config.json is no JSON"):
+def pickled(directory):
+    without_weights(directory)
+    torch.save({"a": torch.ones(2)}, directory / "pytorch_model.bin")
+
+
+def nested(directory, file, content):
+    """Put lists in lists in lists, or the like, into a file."""
+    if file == "model.safetensors":
+        save_file({"a": torch.ones(1)}, directory / file, {"course": content})
+        return
+    if file == "model.safetensors.index.json":
+        without_weights(directory)
+    (directory / file).write_text(content)
+
+
+DEEP = ["[" * 100_000, '{"a":' * 100_000]
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+BAD_DIRECTORIES = [  # what is done to a directory that can be read, the error and what it names
+    (shutil.rmtree, FileNotFoundError, "path"),
+    (lambda d: (d / CONFIG).unlink(), FileNotFoundError, CONFIG),
+    (lambda d: (d / CONFIG).write_text("[1]"), ValueError, CONFIG),
+    (lambda d: (d / CONFIG).write_text("{"), ValueError, CONFIG),
+    (lambda d: (d / CONFIG).write_text("{}"), ValueError, "model_type"),
+    (lambda d: (d / CONFIG).write_text('{"model_type": "gpt2"}'), ValueError, "model_type"),
+    (without_weights, FileNotFoundError, WEIGHTS),
+    (cut_off, ValueError, WEIGHTS),
+    (pickled, ValueError, "pytorch_model.bin"),
+    (lambda d: several(d, WEIGHT_MAP, second=("b", "c")), ValueError, "b"),
+    (lambda d: several(d, WEIGHT_MAP | {"b": "model-2.safetensors"}), ValueError, "b"),
+    (lambda d: several(d, WEIGHT_MAP | {"d": "model-2.safetensors"}), ValueError, "d"),
+    (lambda d: several(d, WEIGHT_MAP | {"c": "model-3.safetensors"}), FileNotFoundError, "model-3.safetensors"),
+    (lambda d: elsewhere(d, "../model.safetensors"), ValueError, INDEX),
+    (lambda d: elsewhere(d, "/etc/passwd"), ValueError, INDEX),
+    (lambda d: elsewhere(d, ".."), FileNotFoundError, "path"),
+    *(
+        (lambda d, file=file, content=content: nested(d, file, content), ValueError, file)
+        for file in (CONFIG, WEIGHTS, INDEX)
+        for content in DEEP
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "error", "name"), BAD_DIRECTORIES)
+def test_what_is_refused_of_a_directory_is_named(damage, error, name, directory):
+    damage(directory)
+    with pytest.raises(error, match=rf"\b{re.escape(name)}\b"):
         read_pretrained(directory, "bert")
 
 
 def test_settings():
     config = {"size": 4, "act": "gelu"}
     assert setting(config, "size") == 4 and setting(config, "none", 3) == 3
-    with pytest.raises(ValueError, match="config.json has no 'none'"):
+    with pytest.raises(ValueError, match=r"\bnone\b"):
         setting(config, "none")
     require(config, act="gelu", absent=True)
-    with pytest.raises(ValueError, match="config.json: act='gelu': expected 'relu'"):
+    with pytest.raises(ValueError, match=r"\bact\b"):
         require(config, act="relu")
 
 
@@ -204,7 +208,7 @@ def test_a_size_of_config_json_costs_no_memory(small, size):
     tracemalloc.start()
     for key in sizes:
         (path / "config.json").write_text(json.dumps(config | {key: size}))
-        with pytest.raises(ValueError, match=rf"config.json: {key}=\d+.*: expected"):
+        with pytest.raises(ValueError, match=rf"\b{key}\b"):
             model.from_pretrained(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -216,9 +220,9 @@ def test_an_old_file_names_its_positions_n_ctx(tmp_path):
     arrays = load_arrays(tmp_path / "model.safetensors")[0]
     positions = config.pop("n_positions")
     assert gpt2_weights(config | {"n_ctx": positions}, arrays)[0]["max_length"] == positions
-    with pytest.raises(ValueError, match="config.json: n_ctx=6: expected 5, because wpe.weight has shape"):
+    with pytest.raises(ValueError, match=r"\bn_ctx\b"):
         gpt2_weights(config | {"n_ctx": 6}, arrays)
-    with pytest.raises(ValueError, match="config.json has no 'n_positions'"):
+    with pytest.raises(ValueError, match=r"\bn_positions\b"):
         gpt2_weights(config, arrays)
 
 
@@ -256,9 +260,10 @@ def test_a_weight_under_two_names_is_refused_by_both(kind, name, other, tmp_path
     rest = {key: array for key, array in arrays.items() if key not in (name, other)}
     translate(config, rest | one)
     translate(config, rest | two)
-    for both, names in ((one | two, f"{name} and {other}"), (two | one, f"{other} and {name}")):
-        with pytest.raises(ValueError, match=f"the weights have both {names}: expected one of them"):
+    for both in (one | two, two | one):
+        with pytest.raises(ValueError, match=re.escape(name)) as caught:
             translate(config, rest | both)
+        assert other in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -270,7 +275,7 @@ def test_every_array_must_have_its_shape(kind, shape, tmp_path):
     arrays = load_arrays(tmp_path / "model.safetensors")[0]
     translate(config, arrays)
     for name in arrays:
-        with pytest.raises(ValueError, match=rf"{name.removeprefix('bert.')} has shape") as caught:
+        with pytest.raises(ValueError, match=re.escape(name.removeprefix("bert."))) as caught:
             translate(config, arrays | {name: np.ones(shape, np.float32)})
         assert str(shape) in str(caught.value)
 
@@ -282,7 +287,5 @@ def test_every_array_must_be_floating_point(kind, dtype, tmp_path):
     config = write(tmp_path)
     arrays = load_arrays(tmp_path / "model.safetensors")[0]
     for name, array in arrays.items():
-        with pytest.raises(
-            ValueError, match=rf"{name.removeprefix('bert.')} has dtype {dtype}, expected floating-point"
-        ):
+        with pytest.raises(ValueError, match=re.escape(name.removeprefix("bert."))):
             translate(config, arrays | {name: array.astype(dtype)})

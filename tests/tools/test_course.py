@@ -9,10 +9,14 @@ import zipfile
 from pathlib import Path
 
 import course
+import installation
+import pinning
 import pytest
+import selection
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tools" / "course.py"
+LOADED = ("course", "edition", "installation", "pinning", "processors", "selection")  # before anything is installed
 
 
 @pytest.mark.parametrize("version", [(3, 8, 0), (3, 10, 9), (3, 14, 0)])
@@ -24,23 +28,23 @@ def test_another_python_is_told_which_one_is_needed(version, monkeypatch):
     assert "make lab PYTHON=python3.11" in str(error.value)
 
 
-@pytest.mark.parametrize("source", [SOURCE, SOURCE.with_name("processors.py")], ids=["course", "processors"])
-def test_an_old_python_can_read_the_file_that_refuses_it(source):
-    tree = ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 8))
+@pytest.mark.parametrize("name", LOADED)
+def test_an_old_python_can_read_the_file_that_refuses_it(name):
+    tree = ast.parse(SOURCE.with_name(f"{name}.py").read_text(encoding="utf-8"), feature_version=(3, 8))
     libraries = {
         name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     }
-    assert libraries <= {*sys.stdlib_module_names, "processors"}
+    assert libraries <= {*sys.stdlib_module_names, *LOADED}
 
 
 def install_fails(capfd, *options: str, **variables: str) -> str:
     """What is said at the end of an installation that uv cannot do."""
     command = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable, "--dry-run", *options]
     with pytest.raises(SystemExit) as error:
-        course.install(command, os.environ | variables)
+        installation.install(command, os.environ | variables)
     assert "Traceback" not in "".join(capfd.readouterr())
     return str(error.value)
 
@@ -70,8 +74,8 @@ def test_a_missing_wheel_is_said(capfd, tmp_path):
     ],
 )
 def test_other_complaints_get_advice(said, told):
-    assert told in course.advice(said)
-    assert len(course.advice(said).splitlines()) <= 2
+    assert told in installation.advice(said)
+    assert len(installation.advice(said).splitlines()) <= 2
 
 
 def test_a_taken_port_is_said():
@@ -87,12 +91,12 @@ def test_a_taken_port_is_said():
 
 
 @pytest.fixture
-def environment(tmp_path, monkeypatch) -> course.Environment:
+def environment(tmp_path, monkeypatch) -> installation.Environment:
     """An environment in which nothing is installed, and what would be run is only noted."""
-    environment = course.Environment(here=True)
+    environment = installation.Environment(here=True)
     environment.folder = tmp_path
     environment.calls = []
-    monkeypatch.setattr(course, "install", lambda command, variables: environment.calls.append(command))
+    monkeypatch.setattr(installation, "install", lambda command, variables: environment.calls.append(command))
     return environment
 
 
@@ -101,7 +105,7 @@ def test_a_set_up_that_failed_is_tried_again_and_one_that_succeeded_is_not(envir
         sys.exit("no network")
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(course, "install", fail)
+        patch.setattr(installation, "install", fail)
         environment.set_up("test")
     environment.set_up("test")
     assert environment.calls[-1][-2:] == ["--group", "test"]
@@ -131,30 +135,30 @@ def test_the_set_up_settles_what_jupyter_would_ask(environment):
 
 
 def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
-    selected = course.chapter_tests("06")
-    assert selected == course.chapter_tests("6") == course.chapter_tests("06_attention")
+    selected = selection.chapter_tests("06")
+    assert selected == selection.chapter_tests("6") == selection.chapter_tests("06_attention")
     assert selected[:3] == ["notebooks/06_attention", "tests/06_attention", "tests/form"]
     marked = {"tests/frameworks/test_parity.py", "tests/frameworks/test_devices.py", "tests/shared/test_exercises.py"}
     assert marked <= set(selected) and "tests/drawing/test_gpt.py" not in selected
     assert "tests/data/test_dna.py" not in selected and selected[-2:] == ["--chapter", "06"]
-    with pytest.raises(SystemExit, match=r"chapter=99: expected one of 01, 02"):
-        course.chapter_tests("99")
+    with pytest.raises(SystemExit, match="chapter=99"):
+        selection.chapter_tests("99")
 
 
 def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):
-    options, arguments = course.on_a_device("cuda", None)[:2], course.on_a_device("cuda", "06")[2:]
+    options, arguments = selection.on_a_device("cuda", None)[:2], selection.on_a_device("cuda", "06")[2:]
     assert options[0] == "-o" and "--nbval-lax" in options[1]
     assert [Path(argument).name for argument in arguments] == ["test_devices.py", "pytorch.ipynb"]
     told = capsys.readouterr().out
     assert "notebooks/06_attention/pytorch.ipynb on cuda: " in told and "09_training/pytorch.ipynb" in told
-    with pytest.raises(SystemExit, match="no notebook of chapter 03 computes on cuda"):
-        course.on_a_device("cuda", "03")
+    with pytest.raises(SystemExit, match="chapter 03"):
+        selection.on_a_device("cuda", "03")
 
 
 def test_platforms_fails_where_a_package_is_not_pinned(environment, monkeypatch, capsys):
-    monkeypatch.setattr(course, "compile_pins", lambda *_: "numpy==2.4.6\n")
+    monkeypatch.setattr(pinning, "compile_pins", lambda *_: "numpy==2.4.6\n")
     course.platforms(environment, None)
-    monkeypatch.setattr(course, "compile_pins", lambda *_: "numpy==2.4.6\nforgotten==1.0\n")
+    monkeypatch.setattr(pinning, "compile_pins", lambda *_: "numpy==2.4.6\nforgotten==1.0\n")
     with pytest.raises(SystemExit, match="make pins"):
         course.platforms(environment, None)
     assert "Windows" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import assemble
 import course
+import edition as students
 import nbformat
 import pytest
 
@@ -68,7 +69,7 @@ def test_everything_else_is_the_course_byte_for_byte(edition):
         "\n"
     )
     missing = {name for name in tracked if name and (ROOT / name).is_file()} - set(copied) - {"README.md"}
-    assert all(name.startswith(course.FOR_TEACHERS) for name in missing), missing
+    assert all(name.startswith(students.FOR_TEACHERS) for name in missing), missing
 
 
 def test_its_readme_promises_nothing_that_is_not_there(edition):
@@ -141,6 +142,6 @@ def test_a_readers_own_files_stay_out(tmp_path, monkeypatch):
     ):
         (small / name).parent.mkdir(parents=True, exist_ok=True)
         (small / name).write_text("text")
-    monkeypatch.setattr(course, "ROOT", small)
+    monkeypatch.setattr(students, "ROOT", small)
     make(tmp_path / "out")
     assert set(files(tmp_path / "out")) == {"README.md", "shared/a.py", "models/docstring_gpt/config.json"}

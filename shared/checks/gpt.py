@@ -1,0 +1,51 @@
+"""Checks of arguments that chapter 14 needs alike in its three tracks."""
+
+from typing import Any
+
+import numpy as np
+
+from shared.checks import check_number, check_positive
+
+
+def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    """Raise unless temperature is at least 0, top_k None or at least 1, and top_p None or in (0, 1]."""
+    check_number(0, temperature=temperature)
+    if top_k is not None:
+        check_positive(top_k=top_k)
+    if top_p is not None:
+        check_number(0, above=True, top_p=top_p)
+        if top_p > 1:
+            raise ValueError(f"top_p={top_p}: expected at most 1")
+
+
+def check_context(length: int | None, cached: int, max_length: int) -> None:
+    """Raise ValueError unless the new positions, and those that are cached, are together no more than a model has."""
+    if length is not None and cached + length > max_length:
+        told = f", {cached} are cached" if cached else ""
+        raise ValueError(f"length {cached + length} is over max_length={max_length}{told}")
+
+
+def check_draw(probabilities: np.ndarray, uniforms: np.ndarray) -> None:
+    """Raise ValueError unless each row of probabilities is finite and not negative, with one above 0, and uniforms are in [0, 1)."""
+    totals = probabilities.sum(axis=-1)
+    for row in np.flatnonzero(~((0 < totals) & (totals < np.inf)) | (probabilities < 0).any(axis=-1))[:1]:
+        raise ValueError(
+            f"probabilities[{row}] are from {probabilities[row].min()} to {probabilities[row].max()}:"
+            " expected finite numbers of at least 0, and one above 0"
+        )
+    for row in np.flatnonzero(~((0 <= uniforms) & (uniforms < 1)))[:1]:
+        raise ValueError(f"uniforms[{row}]={uniforms[row]}: expected a number in [0, 1)")
+
+
+def check_logits(highest: Any, step: int) -> None:
+    """Raise ValueError unless the highest logit of every row is finite: some tokens may have -inf, but none NaN.
+
+    Args:
+        highest: (batch,) numbers, NaN for a row that holds NaN.
+        step: how many tokens have been added to the prompts.
+    """
+    if not np.isfinite(highest).all():
+        wrong = next(float(value) for value in highest if not np.isfinite(value))
+        raise ValueError(
+            f"logits of step {step} have the maximum {wrong}: expected a finite number, from finite weights"
+        )

@@ -1,0 +1,43 @@
+"""Checks of arguments that chapter 12 needs alike in its three tracks."""
+
+from typing import Any
+
+from shared.checks import check_choice, check_positive
+
+
+def check_vocabularies(source_vocab_size: int, target_vocab_size: int, pad_id: int, shared_embeddings: bool) -> None:
+    """Raise unless the sizes of two vocabularies are positive, padding is in both, and a table for both sides can be one."""
+    check_positive(source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size)
+    check_choice(range(min(source_vocab_size, target_vocab_size)), pad_id=pad_id)
+    if shared_embeddings and source_vocab_size != target_vocab_size:
+        raise ValueError(
+            f"shared_embeddings=True with source_vocab_size={source_vocab_size} and target_vocab_size={target_vocab_size}:"
+            " expected vocabularies of one size"
+        )
+
+
+def check_decoding(model: Any, source: Any, max_length: int, start_id: int, end_id: int) -> None:
+    """Raise unless the arguments of a decoding function belong together; their types are those of its signature.
+
+    Raises:
+        TypeError: if the model has no `encode`, `decode`, `project` or `pad_id`.
+        ValueError: if source is empty, max_length is over the model's, or an id is that of padding or outside the vocabulary.
+    """
+    missing = [name for name in ("encode", "decode", "project", "pad_id") if not hasattr(model, name)]
+    if missing:
+        raise TypeError(
+            f"model is a {type(model).__name__} without {', '.join(missing)}: expected a Seq2SeqTransformer or its like"
+        )
+    if 0 in tuple(source.shape):
+        raise ValueError(
+            f"source has shape {tuple(source.shape)}: expected at least one sequence of at least one token"
+        )
+    check_positive(max_length=max_length)
+    longest = getattr(model, "max_length", max_length)
+    if max_length > longest:
+        raise ValueError(f"max_length={max_length}: expected at most that of the model, {longest}")
+    for name, token in (("start_id", start_id), ("end_id", end_id)):
+        if token == model.pad_id:
+            raise ValueError(f"{name}={token} is the id of padding: expected another")
+        if not 0 <= token < getattr(model, "target_vocab_size", max(token, 0) + 1):
+            raise ValueError(f"{name}={token}: expected an id inside the vocabulary of {model.target_vocab_size}")

@@ -1,0 +1,135 @@
+"""Each framework's own way to start workers on this machine: torchrun, a cluster of TensorFlow, virtual devices of JAX."""
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from shared.checks import check_positive
+from shared.frameworks.workers.commands import follow_parent, run, status_of
+from shared.frameworks.workers.network import free_ports, leave_network
+
+STORE = "THREE_WAYS_STORE"  # the file through which PyTorch's workers find one another on one machine
+
+
+def torchrun(module: str, *arguments: Any, workers: int = 2, max_restarts: int = 0, timeout: float = 120) -> str:
+    """Start `torchrun --nproc-per-node=WORKERS -m MODULE ARGUMENTS` on this machine, and wait for its end.
+
+    What the bare command would do over TCP ports of all interfaces is done by files in a temporary folder.
+
+    Returns:
+        What the workers wrote.
+
+    Raises:
+        RuntimeError, TimeoutError: as `run`.
+    """
+    check_positive(workers=workers)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={workers}"]
+        command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={folder}/meet", "--rdzv-conf=store_type=file"]
+        command += [f"--max-restarts={max_restarts}", "--monitor-interval=0.1", "-m", module, *arguments]
+        # without the first, torchrun opens a port on all interfaces beside the file
+        changes = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", STORE: f"{folder}/store", "TORCHELASTIC_ERROR_FILE": ""}
+        [written] = run([command], [changes], timeout)
+    return written
+
+
+def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:
+    """Do what `python -m MODULE ARGUMENTS` does, once for each worker of a TensorFlow cluster.
+
+    TensorFlow's workers listen on all interfaces, whatever address they are given, and trust everybody. So they run in a network
+    of their own, where the system allows it; see `leave_network`.
+
+    Args:
+        module: has a function `main` that reads the arguments from `sys.argv`.
+
+    Returns:
+        What the workers wrote.
+
+    Raises:
+        RuntimeError, TimeoutError: as `run`.
+    """
+    addresses = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
+    told = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
+    start = f"from {__name__} import _start_cluster as start; start()"
+    launcher = [sys.executable, "-c", start, module, json.dumps([told, timeout]), *arguments]
+    [written] = run([launcher], [{"KERAS_BACKEND": "tensorflow"}], timeout)
+    return written
+
+
+def _start_cluster() -> None:
+    """What `cluster` starts: a process that leaves the network, imports the module, and becomes as many as there are workers."""
+    _, module, told, *arguments = sys.argv
+    tasks, timeout = json.loads(told)
+    environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
+    leave_network()
+    importlib.import_module("shared.notebook")  # TensorFlow comes after triton, and says nothing
+    main = importlib.import_module(module).main
+    if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
+        follow_parent()
+        commands = [_main_of(module, *arguments)] * len(tasks)
+        try:
+            print(*run(commands, environments, timeout), sep="", end="")
+        except (RuntimeError, TimeoutError) as error:
+            sys.exit(str(error))
+        return
+    sys.argv = [module, *arguments]
+    workers = {_copy_of_this_process(main, changes): index for index, changes in enumerate(environments)}
+    follow_parent()
+    while workers:
+        process, status = os.wait()
+        if status:
+            sys.exit(f"worker {workers[process]} failed ({status_of(os.waitstatus_to_exitcode(status))})")
+        del workers[process]
+
+
+def _has_one_thread() -> bool:
+    """Whether this process can be copied; only Linux tells."""
+    with contextlib.suppress(OSError):
+        return len(os.listdir("/proc/self/task")) == 1
+    return False
+
+
+def _copy_of_this_process(function: Callable, changes: dict[str, str]) -> int:
+    """The number of a new process that calls the function with a changed environment, and ends."""
+    sys.stdout.flush()
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        os.environ.update(changes)
+        function()
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def virtual_devices(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:
+    """Start `python -m MODULE ARGUMENTS` with Keras on JAX, which sees so many devices: parts of the one CPU.
+
+    Returns:
+        What it wrote.
+
+    Raises:
+        RuntimeError, TimeoutError: as `run`.
+    """
+    check_positive(workers=workers)
+    # compiled code is used for a few steps: the second makes it sooner, not faster
+    flags = f"--xla_force_host_platform_device_count={workers} --xla_backend_optimization_level=0"
+    changes = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+    [written] = run([_main_of(module, *arguments)], [changes], timeout)
+    return written
+
+
+def _main_of(module: str, *arguments: Any) -> list:
+    """The command that does what `python -m MODULE ARGUMENTS` does, as quietly as a notebook."""
+    return [sys.executable, "-c", f"import shared.notebook; from {module} import main; main()", *arguments]
