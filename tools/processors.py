@@ -10,8 +10,9 @@ import os
 import platform
 from collections.abc import Mapping
 
-# OpenBLAS is NumPy's and SciPy's; NPY_* are NumPy's own loops; ATen, oneDNN and MKL are PyTorch's, oneDNN TensorFlow's, too;
-# XLA compiles for TensorFlow and JAX. MKL_CBWR's COMPATIBLE is the one setting of MKL that holds on AMD's processors, too.
+# OpenBLAS is NumPy's and SciPy's; NPY_* are NumPy's own loops; ATen, oneDNN and MKL are PyTorch's; XLA compiles for TensorFlow
+# and JAX. MKL_CBWR's COMPATIBLE is the one setting of MKL that holds on AMD's processors, too. TensorFlow asks the processor, and
+# not oneDNN, whether it has bfloat16, and crashes where oneDNN was told to leave it alone: so it computes without oneDNN here.
 _VARIABLES = {
     "own": {},
     "avx2": {
@@ -19,6 +20,7 @@ _VARIABLES = {
         "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
         "ATEN_CPU_CAPABILITY": "avx2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "TF_ENABLE_ONEDNN_OPTS": "0",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
     },
@@ -27,6 +29,7 @@ _VARIABLES = {
         "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
         "ATEN_CPU_CAPABILITY": "default",
         "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "TF_ENABLE_ONEDNN_OPTS": "0",
         "MKL_CBWR": "COMPATIBLE",
         "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2",
     },

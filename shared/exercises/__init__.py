@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from shared.chapters import all_chapters
+from shared.files import write_whole
 from shared.folders import course_folder
 
 # The number of each chapter and the name of its module here; a chapter without exercises to check has none.
@@ -251,10 +252,7 @@ def _done() -> list[str]:
 
 
 def _remember(name: str) -> None:
-    done = sorted({*_done(), name})
-    aside = _progress_file().with_suffix(".part")
     try:
-        aside.write_text(json.dumps(done))
-        aside.replace(_progress_file())
+        write_whole(_progress_file(), json.dumps(sorted({*_done(), name})))
     except OSError:  # a read-only copy of the course keeps no progress
         pass

@@ -77,13 +77,14 @@ class _ExplicitMasks(keras.layers.Layer):
     def compute_mask(self, *args: Any, **kwargs: Any) -> None:
         """None: no mask travels on with the output."""
 
-    def refuse_implicit_masks(self, *tensors: Any) -> None:
+    def refuse_implicit_masks(self, **tensors: Any) -> None:
         """ValueError if a tensor carries a mask, as from Embedding(mask_zero=True)."""
-        if any(private.mask_of(tensor) is not None for tensor in tensors):
-            raise ValueError(
-                "an input carries an implicit Keras mask, as from mask_zero=True; "
-                "give the call a mask instead"
-            )
+        for name, tensor in tensors.items():
+            if private.mask_of(tensor) is not None:
+                raise ValueError(
+                    f"{name} carries an implicit Keras mask, as from mask_zero=True: "
+                    "expected none; give the call a mask instead"
+                )
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-11
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -129,7 +130,7 @@ class MultiHeadAttention(_ExplicitMasks):
         return_weights: bool = False,
     ):
         """The output, shaped as query; with return_weights also the weights."""
-        self.refuse_implicit_masks(query, key, value)
+        self.refuse_implicit_masks(query=query, key=key, value=value)
         if mask is not None and len(mask.shape) == 2:
             mask = mask[None, None]  # (1, 1, length_q, length_k)
 

@@ -24,17 +24,21 @@ class _LooksBack(keras.layers.Layer):
     """A layer of one input, which may take a mask and a cache."""
 
     @checked
-    def __call__(
+    def check(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
         | Bool[Any, "#length #length_k"]
-        | None = None,
-        cache: Any | None = None,
-        **kwargs,
-    ):
+        | None,
+    ) -> None:
+        """Refuse what does not fit, also before there are numbers."""
+        self.refuse_implicit_masks(x=x)
+
+    def __call__(
+        self, x: Any, mask: Any | None = None, cache: Any | None = None, **kwargs: Any
+    ) -> Any:
         """Same as `call`; refuses a mask that comes attached to x."""
-        self.refuse_implicit_masks(x)
+        self.check(x, mask)
         if cache is not None and (
             isinstance(cache, list) or not callable(getattr(cache, "append", None))
         ):
@@ -195,21 +199,31 @@ class _LooksAcross(_ExplicitMasks, _KeepsShape):
     """A layer of an input and a memory; its arguments are in `config`."""
 
     @checked
-    def __call__(
+    def check(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
         self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
         | Bool[Any, "#length #length"]
-        | None = None,
+        | None,
         memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
         | Bool[Any, "#length #length_k"]
-        | None = None,
+        | None,
+    ) -> None:
+        """Refuse what does not fit, also before there are numbers."""
+        self.refuse_implicit_masks(x=x, memory=memory)
+
+    def __call__(
+        self,
+        x: Any,
+        memory: Any,
+        self_mask: Any | None = None,
+        memory_mask: Any | None = None,
         return_weights: bool = False,
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> Any:
         """Same as `call`; refuses masks that come attached."""
-        self.refuse_implicit_masks(x, memory)
+        self.check(x, memory, self_mask, memory_mask)
         masks = {"self_mask": self_mask, "memory_mask": memory_mask}
         kwargs |= {"return_weights": return_weights}
         return super().__call__(x, memory, **masks, **kwargs)

@@ -19,16 +19,19 @@ class _SelfAttending(_ExplicitMasks, _KeepsShape):
     """A layer of one input and a mask; its arguments are in `config`."""
 
     @checked
-    def __call__(
+    def check(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
         | Bool[Any, "#length #length"]
-        | None = None,
-        **kwargs,
-    ):
+        | None,
+    ) -> None:
+        """Refuse what does not fit, also before there are numbers."""
+        self.refuse_implicit_masks(x=x)
+
+    def __call__(self, x: Any, mask: Any | None = None, **kwargs: Any) -> Any:
         """Same as `call`; refuses a mask that comes attached to x."""
-        self.refuse_implicit_masks(x)
+        self.check(x, mask)
         return super().__call__(x, mask=mask, **kwargs)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from ..checks import check_rate
 from ..contracts import Bool, Float, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
 from .attention import padding_mask
@@ -38,6 +39,7 @@ class MutationModel(nn.Module):
         num_layers: int = 1,
         pad_id: int = PAD_ID,
     ):
+        check_rate(dropout=dropout)
         super().__init__()
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_positive, check_seed, check_shape
+from ..checks import check_positive, check_rate, check_seed, check_shape
 from ..checks.gpt import check_context, check_draw, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Texts
@@ -108,6 +108,7 @@ class GPTModel(nn.Module):
         eps: float = 1e-5,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
+        check_rate(dropout=dropout)
         if pad_id is not None and not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         super().__init__()

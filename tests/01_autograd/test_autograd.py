@@ -21,7 +21,6 @@ from shared.numpy.autograd import Tensor, no_grad, topological_order, unbroadcas
 from shared.numpy.models import MLP, mlp, mlp_backward
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
-every_track = pytest.mark.parametrize("track", TRACKS)
 examples = settings(deadline=None, max_examples=30)
 SHAPES = array_shapes(min_dims=0, max_dims=2, max_side=3)
 SEEDS = st.integers(0, 2**16)

@@ -254,3 +254,20 @@ def test_what_is_refused_is_named(call, error, name):
     # Keras sets the message in bold, and lists all arguments below it, each behind a dot.
     with pytest.raises(error, match=rf"^[^;•]*(\b|\x1b\[1m){name}\b"):
         call()
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_complex_numbers_are_refused(track):
+    module, tensor = TRACKS[track]
+    x = tensor(np.ones((2, 5), np.complex64))
+    params = {name: tensor(array.astype(np.float32)) for name, array in PARAMS.items()}
+    for call in (module.MLP(**SIZES), lambda x: module.mlp(params, x)):
+        with pytest.raises(TypeError, match=r"\bx (has|is)\b.*complex64"):
+            call(x)
+
+
+def test_numpy_layers_refuse_the_tensors_of_others():
+    x = torch.ones(2, 5)
+    for call in (numpy_models.Linear(5, 3), numpy_models.Dropout(0.5), lambda x: numpy_models.mlp(PARAMS, x)):
+        with pytest.raises(TypeError, match="x is a Tensor"):
+            call(x)

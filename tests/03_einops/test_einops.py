@@ -893,3 +893,10 @@ def test_keras_wrong_wiring_is_found_before_the_call(call, error, name):
 def test_names_of_axes_do_not_collide_with_those_of_the_program(pattern, sizes):
     x = np.arange(24).reshape(2, 3, 4)
     np.testing.assert_array_equal(numpy_track.rearrange(x, pattern, **sizes), einops.rearrange(x, pattern, **sizes))
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("dtype", ["float64", "mixed_bfloat16"])
+def test_keras_every_part_of_lenet_has_its_dtype(dtype):
+    model = keras_track.LeNet(**SMALL, dtype=dtype)
+    assert len(model.layers) == 7 and {layer.dtype_policy.name for layer in model.layers} == {dtype}

@@ -700,3 +700,19 @@ def test_methods_have_the_same_steps():
     for name in ("SimpleTokenizer.encode", "BytePairTokenizer.encode"):
         found = [side_by_side.read_steps(track, "tokenization", name) for track in side_by_side.TRACKS]
         assert all_equal([word for words, _ in steps for word in words] for steps in found)
+
+
+def test_pytorch_pads_lists_alone():
+    rows = [torch.tensor([2, 3]), torch.tensor([4])]
+    assert pytorch_track.pad_batch(tuple(rows)).tolist() == [[2, 3], [4, 0]]
+    for wrong in ((row for row in rows), None, "ab", torch.ones(2, 3)):
+        with pytest.raises(TypeError, match=f"rows is a {type(wrong).__name__}: expected a list"):
+            pytorch_track.pad_batch(wrong)
+
+
+@EVERY_TRACK
+def test_a_size_that_no_array_can_have_is_named(track):
+    with pytest.raises(ValueError, match="vocab_size=.* at most"):
+        track.train_bpe(SIMPLE, 2**70)
+    with pytest.raises(ValueError, match="max_length=.* at most"):
+        track.tokenize_and_pad(track.SimpleTokenizer(SIMPLE), SIMPLE, 2**70)

@@ -697,3 +697,15 @@ def test_the_steps_of_the_three_tracks_are_the_same_and_cells_are_merged():
         page = side_by_side.steps("attention", name).data
         assert page.count("<tr") == count + 1 and "<style" not in page and "check_" not in page and '"""' not in page
     assert heights["MultiHeadAttention"] == {"numpy": [1] * 7, "pytorch": [1, 1, 4, 1], "keras": [7]}
+
+
+@pytest.mark.parametrize("track", MODULES)
+def test_a_size_that_no_array_can_have_is_named(track):
+    for name, call in {
+        "length_q": lambda: MODULES[track].causal_mask(2**70),
+        "length_k": lambda: MODULES[track].causal_mask(2, 2**70),
+        "d_model": lambda: MODULES[track].MultiHeadAttention(2**70, 2),
+        "num_heads": lambda: MODULES[track].MultiHeadAttention(8, 2**70),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name}={2**70}: expected at most"):
+            call()

@@ -693,3 +693,11 @@ def masked(tokens):
 def test_keras_wrong_wiring_is_found_before_the_call(kind, call, error, name):
     with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
         call(kind(**BLOCK))
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("wrong", [{"embed_dim": 2**70}, {"ff_dim": -1}, {"rate": 2.0}, {"rate": -0.1}])
+def test_keras_users_are_told_of_the_names_that_they_know(wrong):
+    [(name, value)] = wrong.items()
+    with pytest.raises(ValueError, match=f"^{name}={value}: expected"):
+        make_transformer_block(**wrong)

@@ -1371,3 +1371,65 @@ def test_keras_and_the_others_take_the_same_arguments():
 def test_the_three_take_the_same_steps(name):
     words = [[w for group, _ in side_by_side.read_steps(t, "training", name) for w in group] for t in MODULES]
     assert words[0] == words[1] == words[2] and len(words[0]) >= 3
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("beta", [0.0, 0.3])
+def test_running_means_lose_no_digits_where_they_forget_fast(track, beta):
+    """A gradient of 1, then one of 1e-6: float32 has no room for 1e-12 beside 1."""
+    gradients, means = (1.0, 1e-6), []
+    if track == "numpy":
+        layer = numpy_models.Linear(1, 1, 0).astype(np.float32)
+        optimizer = numpy_training.Adam(layer, beta_1=beta, beta_2=beta)
+        for gradient in gradients:
+            layer.kernel.grad[...] = gradient
+            optimizer.step()
+        means = [optimizer.first_moment["kernel"], optimizer.second_moment["kernel"]]
+    elif track == "pytorch":
+        layer = torch.nn.Linear(1, 1, bias=False)
+        optimizer = pytorch_training.Adam(layer, beta_1=beta, beta_2=beta)
+        for gradient in gradients:
+            layer.weight.grad = torch.full((1, 1), gradient)
+            optimizer.step()
+        means = [optimizer.state[layer.weight][name] for name in ("exp_avg", "exp_avg_sq")]
+    else:
+        layer = keras.layers.Dense(1, use_bias=False)
+        layer.build((None, 1))
+        optimizer = keras_training.Adam(beta_1=beta, beta_2=beta)
+        for gradient in gradients:
+            optimizer.apply([ops.full((1, 1), gradient)], layer.trainable_variables)
+        means = [optimizer.first_moment[0], optimizer.second_moment[0]]
+    for mean, power in zip(means, (1, 2)):
+        expected = beta * (1 - beta) * gradients[0] ** power + (1 - beta) * gradients[1] ** power
+        assert as_numpy(mean).item() == pytest.approx(expected, rel=2e-7)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("path", [3, None, ["run"], b"run"])
+def test_a_checkpoint_that_is_no_path_is_refused(track, path):
+    model, optimizer = make(track)
+    training = MODULES[track]
+    training.train(model, optimizer, batch_at, 1)  # so that Keras' model is built
+    calls = {
+        "path": [
+            lambda: training.save_checkpoint(path, model, optimizer),
+            lambda: training.load_checkpoint(path, model, optimizer),
+        ],
+        "checkpoint": [lambda: training.train(model, optimizer, batch_at, 2, checkpoint=path)] if path else [],
+    }
+    for name, called in calls.items():
+        for call in called:
+            with pytest.raises(TypeError, match=rf"^{name}={re.escape(repr(path))}: expected a path"):
+                call()
+
+
+@pytest.mark.keras
+def test_keras_never_misreads_a_foreign_byte_order():
+    logits, targets = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32), np.array([0, 2])
+    right = float(keras_training.cross_entropy(logits, targets))
+    try:
+        found = float(keras_training.cross_entropy(logits.astype(logits.dtype.newbyteorder()), targets))
+    except (TypeError, ValueError):  # JAX and PyTorch take none
+        assert keras.backend.backend() != "tensorflow"
+    else:
+        assert found == pytest.approx(right)

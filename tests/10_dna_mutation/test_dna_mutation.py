@@ -289,3 +289,11 @@ def test_what_is_refused_is_named(call, error, name):
     # Other arrays stand behind a semicolon; Keras puts a line and [1m in front of what is raised inside of a call.
     with pytest.raises(error, match=rf"(^|\[1m)([^;\n]*\b)?{name}\b"):
         call()
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("value", [2.0, -0.1, "a"])
+def test_an_impossible_dropout_is_named(track, value):
+    """Not by the name that the layer inside has for it: `rate` in NumPy and Keras, `p` in PyTorch."""
+    with pytest.raises((TypeError, ValueError), match=rf"\bdropout(=| is ){value!r}"):
+        TRACKS[track].MutationModel(**SMALL, dropout=value)

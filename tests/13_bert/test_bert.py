@@ -909,3 +909,21 @@ def test_what_is_refused_is_named(call, error, name):
     # Behind a semicolon stand the other arrays, behind a bullet all that Keras was given; [1m is how it prints bold.
     with pytest.raises(error, match=rf"^[^;•]*(\b|\[1m){name}(?!\w)"):
         call()
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("value", [2.0, -0.1, "a"])
+def test_an_impossible_dropout_is_named(track, value):
+    """Not by the name that the layer inside has for it: `rate` in NumPy and Keras, `p` in PyTorch."""
+    with pytest.raises((TypeError, ValueError), match=rf"\bdropout(=| is ){value!r}"):
+        TRACKS[track].BERTModel(**SMALL, dropout=value)
+
+
+def test_a_size_that_no_array_can_have_is_named():
+    for track in TRACKS.values():
+        with pytest.raises(ValueError, match=f"d_model={2**70}"):
+            track.Pooler(2**70)
+        with pytest.raises(ValueError, match=f"max_length={2**70}"):
+            track.BERTModel(**SMALL | {"max_length": 2**70})
+    with pytest.raises(ValueError, match=f"vocab_size={2**70}"):
+        numpy_track.mask_tokens(np.ones((1, 3), int), 1, 2**70, [0, 1])

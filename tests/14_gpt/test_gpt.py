@@ -939,3 +939,42 @@ def test_every_word_of_the_grammar_is_one_token():
     """The sentences on which the three notebooks train: a word is a token, between two <end>."""
     tokenizer = text.train_tokenizer(grammar.sample(2000, seed=2), "bpe", vocab_size=512)
     assert [word for word in grammar.WORDS if len(tokenizer.encode(word).ids) != 3] == []
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("value", [2.0, -0.1, "a"])
+def test_an_impossible_dropout_is_named(track, value):
+    """Not by the name that the layer inside has for it: `rate` in NumPy and Keras, `p` in PyTorch."""
+    with pytest.raises((TypeError, ValueError), match=rf"\bdropout(=| is ){value!r}"):
+        TRACKS[track].GPTModel(**SMALL, dropout=value)
+
+
+@every_track
+@pytest.mark.parametrize(
+    ("probabilities", "uniform", "name"),
+    [
+        ([math.nan, 0.5, 0.5], 0.3, "probabilities"),
+        ([math.inf, 1.0, 1.0], 0.3, "probabilities"),
+        ([-1.0, 1.0, 1.0], 0.3, "probabilities"),
+        ([0.0, 0.0, 0.0], 0.3, "probabilities"),
+        ([0.5, 0.5, 0.0], math.nan, "uniforms"),
+        ([0.5, 0.5, 0.0], 1.0, "uniforms"),  # this would be token 3 of 3
+    ],
+)
+def test_no_token_is_drawn_from_what_are_no_probabilities(track, probabilities, uniform, name):
+    right = [0.2, 0.3, 0.5]
+    rows, uniforms = np.array([right, probabilities]), np.array([0.1, uniform])
+    with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
+        TRACKS[track].draw(tensor(track, rows), tensor(track, uniforms))
+    assert as_numpy(TRACKS[track].draw(tensor(track, rows[:1]), tensor(track, uniforms[:1]))).tolist() == [0]
+
+
+def test_a_cache_of_a_size_that_no_array_can_have_is_named():
+    shape = (1, 1, 2**70, 2)
+    for call in (
+        lambda: numpy_track.LayerCache(shape, np.float32),
+        lambda: pytorch_track.LayerCache(shape, torch.float32, "cpu"),
+        lambda: keras_track.LayerCache(shape, "float32"),
+    ):
+        with pytest.raises(ValueError, match=rf"shape\[2\]={2**70}"):
+            call()

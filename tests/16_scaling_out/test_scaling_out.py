@@ -122,7 +122,8 @@ def test_sharded_attention_is_attention_when_it_has_all_heads():
     tokens = torch.tensor(in_numpy.grammar.batch_at(0)[0])
     wanted = model(tokens)
     for block in model.blocks:
-        block.attention.__class__ = in_pytorch.ShardedAttention
+        whole, block.attention = block.attention, in_pytorch.ShardedAttention.of(block.attention)
+        assert block.attention.query.weight.data_ptr() == whole.query.weight.data_ptr()  # no copy
     torch.testing.assert_close(model(tokens), wanted, rtol=0, atol=1e-14)
 
 

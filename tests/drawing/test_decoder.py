@@ -22,7 +22,7 @@ def test_a_mask_grid_is_described_and_not_clipped(check_picture):
 
 @pytest.mark.parametrize(
     ("mask", "error"),
-    [(np.eye(2, dtype=int), TypeError), (np.eye(3, dtype=bool), ValueError), (np.ones((2, 3), dtype=bool), ValueError)],
+    [(np.eye(2, dtype=int), TypeError), (np.eye(3, dtype=bool), TypeError), (np.ones((2, 3), dtype=bool), TypeError)],
 )
 def test_a_mask_grid_needs_booleans_a_row_for_each_answer_and_a_column_for_each_key(mask, error):
     with pytest.raises(error, match=r"\bmask\b"):

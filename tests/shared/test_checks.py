@@ -1,10 +1,15 @@
 """The checks that every public function shares: each error names the argument that is wrong."""
 
+import re
+import types
+
 import numpy as np
 import pytest
 
-from shared import checks
+from shared import checks, dna, grammar, vocabularies
 from shared.checks import text
+from shared.data import text as data_text
+from shared.frameworks import checkpoints, history, pretrained, weights
 
 REFUSED = [
     (lambda: checks.check_positive(d_model=0), ValueError, "d_model"),
@@ -74,3 +79,49 @@ def test_the_values_of_a_traced_tensor_are_not_asked_for():
     checks.check_tokens(keras.KerasTensor((None, 3), dtype="int32"), 6)
     with pytest.raises(ValueError, match=r"\bmax_length\b"):
         checks.check_tokens(keras.KerasTensor((None, 3), dtype="int32"), 6, 2)
+
+
+MODEL = types.SimpleNamespace(named_parameters=lambda: ())  # as one of NumPy's track, without parameters
+# What takes a path, by the name of the argument.
+TAKES_A_PATH = {
+    "write_csv": ("path", lambda path: dna.write_csv(dna.simulate(dna.CpGDeamination(), 2, 3, 0), path)),
+    "read_csv": ("path", dna.read_csv),
+    "read_fasta": ("path", dna.read_fasta),
+    "read_corpus": ("path", grammar.read_corpus),
+    "docstrings": ("file", lambda path: data_text.docstrings(file=path)),
+    "write_words": ("path", lambda path: vocabularies.write_words(path, ["[PAD]", "[UNK]", "a"], "word")),
+    "read_words": ("path", vocabularies.read_words),
+    "write_merges": ("path", lambda path: vocabularies.write_merges(path, [])),
+    "read_merges": ("path", vocabularies.read_merges),
+    "save_arrays": ("path", lambda path: weights.save_arrays({}, path)),
+    "load_arrays": ("path", weights.load_arrays),
+    "save_weights": ("path", lambda path: weights.save_weights(MODEL, path)),
+    "load_weights": ("path", lambda path: weights.load_weights(MODEL, path)),
+    "read_checkpoint": ("path", lambda path: checkpoints.read_checkpoint(path, MODEL, moments=False)),
+    "read_pretrained": ("path", lambda path: pretrained.read_pretrained(path, "gpt2")),
+    "read_bert": ("path", pretrained.read_bert),
+    "read_tokenizer": ("path", pretrained.read_tokenizer),
+    "History": ("folder", lambda path: history.History(path, {})),
+    "read_history": ("folder", history.read_history),
+    "recorded": ("folder", lambda path: history.recorded(path, "seed")),
+}
+
+
+@pytest.mark.parametrize("path", [3, None, ["a"], b"a"], ids=repr)
+@pytest.mark.parametrize("name", TAKES_A_PATH)
+def test_what_is_no_path_is_refused_by_name(name, path):
+    argument, call = TAKES_A_PATH[name]
+    if name == "docstrings" and path is None:
+        pytest.skip("None stands for the packages")
+    with pytest.raises(
+        TypeError, match=rf"^{argument}={re.escape(repr(path))}: expected a path, got {type(path).__name__}$"
+    ):
+        call(path)
+
+
+def test_a_path_is_a_string_or_made_by_pathlib(tmp_path):
+    checks.check_path(path="a", folder=tmp_path)
+    checks.check_floats(x=np.zeros(2, ">f4"), y=np.zeros(2, np.float16))
+    for wrong in (np.zeros(2, int), np.zeros(2, complex), [1.0], 1.0):
+        with pytest.raises(TypeError, match=r"^x (has dtype|is a)\b"):
+            checks.check_floats(x=wrong)

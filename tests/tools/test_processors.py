@@ -65,6 +65,16 @@ def test_a_processor_with_avx2_uses_nothing_newer():
     assert found["XLA's fused multiply-add"]
 
 
+@pytest.mark.parametrize("kind", processors.KINDS)
+def test_tensorflow_multiplies_in_bfloat16_as_any_processor(kind):
+    code = "import tensorflow as tf; x = tf.ones((8, 8), tf.bfloat16); print(float(tf.matmul(x, x)[0, 0]))"
+    environment = {name: value for name, value in os.environ.items() if name not in WITHOUT} | processors.variables(
+        kind
+    )
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout.strip()) == (0, "8.0")
+
+
 @pytest.mark.skipif(not ON_X86, reason="kernels can be chosen on x86-64 only")
 def test_what_the_environment_has_set_stays():
     preset = {"OPENBLAS_CORETYPE": "Zen", "XLA_FLAGS": "--xla_dump_to=x"}
