@@ -40,7 +40,7 @@ _NAMED_SIZE = re.compile(r"\{(\w+)((?:\.\w+)*)\}")  # {length}, an argument, or 
 
 
 def checked(function: Callable) -> Callable:
-    """Check the annotated arguments and the result of every call of a function or method whose sizes are known."""
+    """Check the annotated arguments of every call of a function or method, and its result where the sizes are known."""
     signature = inspect.signature(function)
     expected_result = signature.return_annotation
 
@@ -51,19 +51,15 @@ def checked(function: Callable) -> Callable:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
-        if _has_symbols((*args, *kwargs.values())):
-            for name, value, annotation in _annotated(given, signature):
-                expected = _with_sizes(annotation, given)
-                if not _fits_where_known(value, expected):
-                    raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
-            return function(*args, **kwargs)
+        symbolic = _has_symbols((*args, *kwargs.values()))
+        fits = _fits_where_known if symbolic else _fits
         with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
             for name, value, annotation in _annotated(given, signature):
                 expected = _with_sizes(annotation, given)
-                if not _fits(value, expected):
+                if not fits(value, expected):
                     raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
             result = function(*args, **kwargs)
-            if expected_result is not inspect.Signature.empty:
+            if expected_result is not inspect.Signature.empty and not symbolic:
                 expected = _with_sizes(expected_result, given)
                 if not _fits(result, expected):
                     raise private.without_values(
@@ -114,13 +110,11 @@ def _fits_where_known(value: Any, annotation: Any) -> bool:
     """Whether an array has the dtype, the number of axes and, where it is known, the size that a type says in numbers."""
     kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     arrays = [kind for kind in kinds if _is_array_type(kind)]
-    shape = getattr(value, "shape", None)
-    if not arrays or shape is None:
+    if not arrays or not _is_array(value):
         return True
     fitting = [kind for kind in arrays if kind.dtype is Shaped or _dtype(value) in kind.dtypes]
-    if getattr(shape, "rank", 0) is None:  # TensorFlow may not even know how many axes
-        return bool(fitting)
-    return any(_axes_fit(tuple(shape), kind.dim_str.split()) for kind in fitting)
+    shape = _shape(value)
+    return bool(fitting) and (shape is None or any(_axes_fit(shape, kind.dim_str.split()) for kind in fitting))
 
 
 def _axes_fit(shape: tuple[int | None, ...], names: list[str]) -> bool:
@@ -168,13 +162,18 @@ def _size(given: dict[str, Any], found: re.Match) -> str:
 
 def _in_a_line(function: Callable, name: str, value: Any, expected: Any, given: dict[str, Any]) -> str:
     """The argument, what came, what was expected, and the shapes of the other arrays; none of their values."""
-    others = [f"{key} {tuple(each.shape)}" for key, each in given.items() if key != name and _is_array(each)]
+    others = [f"{key} {_shape(each)}" for key, each in given.items() if key != name and _is_array(each)]
     line = f"{function.__qualname__}: {name} {_came(value)}; expected {_written(expected)}"
     return line + (f", beside {', '.join(others)}" if others else "")
 
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _shape(array: Any) -> tuple[int | None, ...] | None:
+    """The sizes of the axes, None for one that is open; None if it is open how many there are, as TensorFlow allows."""
+    return None if getattr(array.shape, "rank", 0) is None else tuple(array.shape)
 
 
 def _dtype(array: Any) -> str:
@@ -186,7 +185,7 @@ def _came(value: Any) -> str:
     """What came, in a few words."""
     if _is_array(value):
         kind = type(value).__module__.partition(".")[0]
-        return f"has shape {tuple(value.shape)}, {_dtype(value)}" + (f" of {kind}" if kind != "numpy" else "")
+        return f"has shape {_shape(value)}, {_dtype(value)}" + (f" of {kind}" if kind != "numpy" else "")
     if isinstance(value, bool | numbers.Number | str | None) and len(repr(value)) < 40:
         return f"is {value!r}"
     return f"is a {type(value).__name__}"

@@ -159,8 +159,8 @@ class Adam(keras.optimizers.Optimizer):
         beta_1, beta_2, g, weight = self.beta_1, self.beta_2, gradient, variable
 
         # 3 update the two running means
-        self._follow(m, g, beta_1)
-        self._follow(v, g * g, beta_2)
+        self.assign(m, beta_1 * m + (1 - beta_1) * g)
+        self.assign(v, beta_2 * v + (1 - beta_2) * g * g)
         # 4 correct their bias
         m_hat = m / _one_minus_power(beta_1, s)
         v_hat = v / _one_minus_power(beta_2, s)
@@ -168,13 +168,6 @@ class Adam(keras.optimizers.Optimizer):
         root = ops.sqrt(v_hat)
         step = m_hat / (root + self.epsilon)
         self.assign_sub(weight, rate * step)
-
-    def _follow(self, mean, new, beta: float) -> None:
-        """Make a running mean beta of itself and 1 - beta of what is new."""
-        if beta < 0.5:  # counted from the new end, which is nearer: no digits are lost
-            self.assign(mean, new + beta * (mean - new))
-        else:
-            self.assign_add(mean, (1 - beta) * (new - mean))
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an optimizer like this one."""

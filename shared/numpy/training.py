@@ -95,14 +95,6 @@ def _clip_factor(gradients: dict[str, ndarray], clip_norm: float | None) -> floa
     return clip_norm / norm if norm > clip_norm else 1.0
 
 # %% ../../notebooks/09_training/numpy.ipynb #implementation-15
-def _follow(mean: ndarray, new: ndarray, beta: float) -> None:
-    """Make a running mean beta of itself and 1 - beta of what is new, in place."""
-    if beta < 0.5:  # counted from the new end, which is nearer: no digits are lost
-        mean[...] = new + beta * (mean - new)
-    else:
-        mean += (1 - beta) * (new - mean)
-
-
 class Adam:
     """Adam with decoupled weight decay, after clipping by the global norm.
 
@@ -162,8 +154,8 @@ class Adam:
             # 2 shrink the weight
             weight *= 1 - share
             # 3 update the two running means
-            _follow(m, g, beta_1)
-            _follow(v, g**2, beta_2)
+            m[...] = beta_1 * m + (1 - beta_1) * g
+            v[...] = beta_2 * v + (1 - beta_2) * g**2
             # 4 correct their bias
             m_hat = m / (1 - beta_1**s)
             v_hat = v / (1 - beta_2**s)

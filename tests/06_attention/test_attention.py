@@ -602,6 +602,8 @@ def refused_by_every_track(track: str) -> list:
         (lambda: module.causal_mask(2.5), TypeError, "length_q"),
         (lambda: module.causal_mask(2, "5"), TypeError, "length_k"),
         (lambda: module.causal_mask(5, 3), ValueError, "length_q"),
+        (lambda: module.causal_mask(2**70), ValueError, "length_q"),
+        (lambda: module.causal_mask(2, 2**70), ValueError, "length_k"),
         (lambda: padding(x[0]), TypeError, "tokens"),
         (lambda: padding(tokens[0]), TypeError, "tokens"),
         (lambda: padding(tokens[None]), TypeError, "tokens"),
@@ -623,7 +625,9 @@ def refused_by_every_track(track: str) -> list:
         (lambda: make(64, 3), ValueError, "num_heads"),
         (lambda: make(64, 0), ValueError, "num_heads"),
         (lambda: make(64, 0.5), TypeError, "num_heads"),
+        (lambda: make(8, 2**70), ValueError, "num_heads"),
         (lambda: make(0, 1), ValueError, "d_model"),
+        (lambda: make(2**70, 2), ValueError, "d_model"),
         (lambda: make("64", 1), TypeError, "d_model"),
         (lambda: make(64, 4, 1.5), ValueError, "dropout"),
         (lambda: make(64, 4, -0.1), ValueError, "dropout"),
@@ -697,15 +701,3 @@ def test_the_steps_of_the_three_tracks_are_the_same_and_cells_are_merged():
         page = side_by_side.steps("attention", name).data
         assert page.count("<tr") == count + 1 and "<style" not in page and "check_" not in page and '"""' not in page
     assert heights["MultiHeadAttention"] == {"numpy": [1] * 7, "pytorch": [1, 1, 4, 1], "keras": [7]}
-
-
-@pytest.mark.parametrize("track", MODULES)
-def test_a_size_that_no_array_can_have_is_named(track):
-    for name, call in {
-        "length_q": lambda: MODULES[track].causal_mask(2**70),
-        "length_k": lambda: MODULES[track].causal_mask(2, 2**70),
-        "d_model": lambda: MODULES[track].MultiHeadAttention(2**70, 2),
-        "num_heads": lambda: MODULES[track].MultiHeadAttention(8, 2**70),
-    }.items():
-        with pytest.raises(ValueError, match=f"{name}={2**70}: expected at most"):
-            call()

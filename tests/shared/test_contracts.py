@@ -213,3 +213,19 @@ def test_axes_of_any_number_are_left_open_in_a_symbolic_call():
             features(keras.KerasTensor(shape))
     with pytest.raises(TypeError, match="x has shape"):
         tf.function(features)(tf.ones((2, 7)))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_not_even_the_number_of_axes_need_be_known():
+    @checked
+    def first(tokens: Integer[Any, "batch length"]):
+        return tokens
+
+    for dtype, error in (("int32", None), ("float32", r"tokens has shape None, float32")):
+        traced = tf.function(first, input_signature=[tf.TensorSpec(None, dtype)])
+        if error is None:
+            traced.get_concrete_function()
+        else:
+            with pytest.raises(TypeError, match=error):
+                traced.get_concrete_function()
