@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, so that a full disk or a power cut leaves the old one.
+"""Files: write one whole or not at all, so that a full disk or a power cut leaves the old one, and see that a path is one.
 
 Nothing but Python's standard library is needed: `make slides` writes with it where the notebooks' libraries are not installed.
 """
@@ -6,6 +6,14 @@ Nothing but Python's standard library is needed: `make slides` writes with it wh
 import contextlib
 import os
 from pathlib import Path
+from typing import Any
+
+
+def check_path(**paths: Any) -> None:
+    """Raise TypeError unless every value is a path: a string, or what `pathlib` makes."""
+    for name, path in paths.items():
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"{name}={path!r}: expected a path, got {type(path).__name__}")
 
 
 def write_whole(path: str | os.PathLike, content: bytes | str) -> None:
@@ -19,8 +27,7 @@ def write_whole(path: str | os.PathLike, content: bytes | str) -> None:
         TypeError: if path is no path.
         OSError: if the file cannot be written.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path={path!r}: expected a path, got {type(path).__name__}")
+    check_path(path=path)
     path, data = Path(path), content.encode() if isinstance(content, str) else content
     aside = path.with_name(path.name + ".part")
     try:

@@ -2,7 +2,6 @@
 
 import math
 import numbers
-import os
 from typing import Any
 
 import numpy as np
@@ -85,13 +84,6 @@ def check_seed(seed: Any) -> None:
         raise TypeError(f"seed={seed!r}: expected a whole number or a sequence of them")
     if min(entropy) < 0:
         raise ValueError(f"seed={seed!r}: expected no number below 0")
-
-
-def check_path(**paths: Any) -> None:
-    """Raise TypeError unless every value is a path: a string, or what `pathlib` makes."""
-    for name, path in paths.items():
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"{name}={path!r}: expected a path, got {type(path).__name__}")
 
 
 def check_floats(**arrays: Any) -> None:

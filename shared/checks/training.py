@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_number, check_path, check_positive, check_rate
+from shared.checks import check_number, check_positive, check_rate
+from shared.files import check_path
 
 
 def check_targets(targets: np.ndarray, classes: int, ignore_index: int) -> None:

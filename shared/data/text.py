@@ -23,11 +23,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
-from shared.checks import check_path
 from shared.checks.text import check_texts
 from shared.data.subwords import BERT_SPECIALS, encode_batch, train_tokenizer
 from shared.data.vocabularies import GPT_SPECIALS, PAD_ID
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 from shared.folders import course_folder
 
 __all__ = [

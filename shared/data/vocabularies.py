@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from shared.checks import check_path, check_positive
+from shared.checks import check_positive
 from shared.checks.text import check_texts
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 
 PAD_ID = 0
 WORD_SPECIALS = ("[PAD]", "[UNK]")  # ids 0 and 1 of a vocabulary of whole words

@@ -8,9 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from shared.checks import check_path
 from shared.data.text import INSTALLED_AS
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 from shared.frameworks.hugging_face.files import read_json
 
 NAME = "history.json"

@@ -17,8 +17,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from shared.checks import check_path
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 
 
 class Slot(NamedTuple):

@@ -9,6 +9,7 @@ import pytest
 from shared import checks, dna, grammar, vocabularies
 from shared.checks import text
 from shared.data import text as data_text
+from shared.files import check_path
 from shared.frameworks import checkpoints, history, pretrained, weights
 
 REFUSED = [
@@ -120,7 +121,7 @@ def test_what_is_no_path_is_refused_by_name(name, path):
 
 
 def test_a_path_is_a_string_or_made_by_pathlib(tmp_path):
-    checks.check_path(path="a", folder=tmp_path)
+    check_path(path="a", folder=tmp_path)
     checks.check_floats(x=np.zeros(2, ">f4"), y=np.zeros(2, np.float16))
     for wrong in (np.zeros(2, int), np.zeros(2, complex), [1.0], 1.0):
         with pytest.raises(TypeError, match=r"^x (has dtype|is a)\b"):

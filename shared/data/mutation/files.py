@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
-from shared.checks import check_path
 from shared.data.mutation.tokens import to_tokens
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 
 
 def _check_pairs(ancestors: list[str], descendants: list[str], where: Callable[[int], str]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import codecs
 import os
 import pathlib
 
-from shared.checks import check_path
+from shared.files import check_path
 
 
 def read_corpus(path: str | os.PathLike) -> list[str]:

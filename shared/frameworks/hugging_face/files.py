@@ -9,8 +9,7 @@ import numpy as np
 import safetensors.numpy
 from tokenizers import Tokenizer
 
-from shared.checks import check_path
-from shared.files import write_whole
+from shared.files import check_path, write_whole
 from shared.frameworks.hugging_face.settings import refusal
 from shared.frameworks.weights import load_arrays
 
