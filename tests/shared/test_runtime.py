@@ -22,11 +22,12 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-# What a reader's program has set, after the libraries have been imported, which change some of it themselves.
+# What a reader's program has set, after the libraries have been imported, which change some of it themselves. Dynamo brings
+# triton, where it is installed, and comes before TensorFlow, as triton must (`shared.runtime.order_imports`).
 BEFORE = """
 import pickle, random, sys, warnings
-import numpy as np, torch, tensorflow, keras, jax, einops, matplotlib.pyplot, pandas, sklearn, scipy, tokenizers, transformers
-import torch.distributed.checkpoint, torch.distributed.tensor, torch.distributed.fsdp, torch._dynamo
+import torch, torch._dynamo, torch.distributed.checkpoint, torch.distributed.tensor, torch.distributed.fsdp
+import numpy as np, tensorflow, keras, jax, einops, matplotlib.pyplot, pandas, sklearn, scipy, tokenizers, transformers
 import ctypes
 
 def state():
