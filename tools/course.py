@@ -1,33 +1,45 @@
 """Set the course up, open it and test it, on any system, with nothing but Python's standard library.
 
-    python tools/course.py lab     sets up .venv and opens the map of the course in JupyterLab
-    python tools/course.py test    the same set-up, then every unit test and every notebook
+    make lab     sets up .venv and opens the map of the course in JupyterLab
+    make test    the same set-up, then every unit test and every notebook
 
-`python tools/course.py --help` lists the rest. `make lab` is short for the first; on Windows, type `py tools/course.py lab`.
+Where there is no make, as on Windows, type `py tools/course.py` in its place, with the same words: CHAPTER=06 is --chapter 06.
 """
 
 from __future__ import annotations
 
+import sys
+
+if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+    sys.exit(
+        "Python 3.11, 3.12 or 3.13 is needed, and this is Python " + sys.version.split()[0] + ": name another, as in\n"
+        "make lab PYTHON=python3.11, or py -3.11 tools/course.py lab"
+    )
+
 import argparse
 import os
+import re
 import shutil
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import edition
 import pinning
 import processors
-from installation import ROOT, Environment
-from selection import chapter_folder, chapter_tests, on_a_device
+from installation import ROOT, TRACKS, Environment
+from selection import chapter_folder, chapter_tests, on_a_device, track_notebooks
 
-NEEDED = "Python 3.11, 3.12 or 3.13"
 MAP = "notebooks/00_start_here.ipynb"
 
 
+def setup(environment: Environment, arguments: argparse.Namespace) -> None:
+    """install what lab needs, and open nothing; TRACK=numpy, pytorch or keras for what this one needs alone"""
+    environment.set_up()
+
+
 def lab(environment: Environment, arguments: argparse.Namespace) -> None:
-    """set up, trust the notebooks and open JupyterLab on the map"""
+    """set up, trust the notebooks and open JupyterLab on the map; PORT=9000, TRACK=numpy"""
     port = arguments.port
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -59,8 +71,11 @@ def lab(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
-    """set up and run every unit test and every notebook, or those of one chapter, or those that compute on a device"""
-    selected = chapter_tests(arguments.chapter) if arguments.chapter else []
+    """set up and run every unit test and every notebook; CHAPTER=06, TRACK=numpy, PROCESSOR=old (older kernels), DEVICE=cuda"""
+    if arguments.track:
+        selected = track_notebooks(arguments.track, arguments.chapter)
+    else:
+        selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
     settings = as_tests_run(arguments.processor, arguments.device)
     if arguments.processor != "own":
@@ -90,7 +105,7 @@ def test_processors(environment: Environment, arguments: argparse.Namespace) -> 
 
 
 def test_seeds(environment: Environment, arguments: argparse.Namespace) -> None:
-    """run every notebook with a number added to each seed, for what it claims and not for what it prints"""
+    """run every notebook with SHIFT=1 added to each seed, for what it claims and not for what it prints; CHAPTER=06"""
     environment.set_up("test")
     options = ("-o", "addopts=--nbval-lax --nbval-current-env --nbval-cell-timeout=600 --dist=loadfile -ra")
     settings = as_tests_run() | {"SEED_SHIFT": str(arguments.shift), "PYTHONPATH": str(ROOT / "tools/shifted_seeds")}
@@ -126,7 +141,7 @@ def test_orders(environment: Environment, arguments: argparse.Namespace) -> None
 
 
 def book(environment: Environment, arguments: argparse.Namespace) -> None:
-    """build the course as a book, a site and an EPUB, from the stored outputs; installs nothing else"""
+    """build the course as a book, a site and an EPUB, to read without installing the rest"""
     environment.set_up("book", reader=False)
     build_book(environment)
     print("The book is in book/_build: open html/index.html in a browser, or epub/transformers-three-ways.epub.")
@@ -154,21 +169,21 @@ def build_book(environment: Environment) -> None:
 
 
 def slides(environment: Environment, arguments: argparse.Namespace) -> None:
-    """make slides of Why and By hand, from the stored outputs; installs nothing but what they and the book need"""
+    """make slides of Why and By hand, in the folder slides; CHAPTER=06"""
     environment.set_up("book", "slides", reader=False)
     chapter = ["--chapter", arguments.chapter] if arguments.chapter else []
     environment.run(environment.python, "book/make_slides.py", *chapter)
 
 
 def students(environment: Environment, arguments: argparse.Namespace) -> None:
-    """copy the course into a folder, without solutions and without the pages for teachers"""
+    """copy the course without worked solutions and without the pages for teachers; FOLDER=../course for another place"""
     target = Path(arguments.folder).absolute()
     edition.make(target)
     print(f"The students' edition is in {target}. To see that it passes, type make test in that folder.")
 
 
 def browser(environment: Environment, arguments: argparse.Namespace) -> None:
-    """open the course, the book and slides in Chromium, which must be installed: they ask nothing and change nothing"""
+    """open the course, the book and the slides in Chromium, and see that they ask nothing and change nothing"""
     environment.set_up("test", "browser", "book", "slides")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     chromium = os.environ.get("CHROMIUM", found)
@@ -180,13 +195,13 @@ def browser(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def pins(environment: Environment, arguments: argparse.Namespace) -> None:
-    """resolve pins.txt again from pyproject.toml, for every platform"""
+    """resolve pins.txt again from pyproject.toml, and write what pip and conda install"""
     environment.set_up()
     pinning.write_pins(environment)
 
 
 def platforms(environment: Environment, arguments: argparse.Namespace) -> None:
-    """see that the pins can be installed, as wheels, on every platform"""
+    """see that the pins can be installed, as wheels, on Linux, macOS and Windows, with each Python"""
     environment.set_up()
     if pinning.unpinned(environment):
         sys.exit("pins.txt is not complete: run make pins")
@@ -199,7 +214,7 @@ def export(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def run(environment: Environment, arguments: argparse.Namespace) -> None:
-    """execute every notebook again, or those of one chapter, or those named, and store the outputs"""
+    """execute every notebook again, or those that are named, and store the outputs; CHAPTER=06"""
     environment.set_up("test")
     fresh = ["--fresh-timings"] if arguments.fresh_timings else []
     named = sorted(chapter_folder(arguments.chapter).glob("*.ipynb")) if arguments.chapter else arguments.notebooks
@@ -214,7 +229,7 @@ def tidy(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
-    """train a language model on the text of the installed packages or on your own, and go on with a run that was stopped"""
+    """train the language model of chapter 15, an hour or so; FILE=my.txt for your own text, STEPS=500, FOLDER=models/my_gpt"""
     environment.set_up()
     options = [f"--{name}={value}" for name in ("folder", "steps", "file") if (value := getattr(arguments, name))]
     environment.run(
@@ -248,63 +263,60 @@ def clean(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-        sys.exit(
-            f"{NEEDED} is needed, and this is Python {sys.version.split()[0]}: name another, as in\n"
-            "make lab PYTHON=python3.11, or py -3.11 tools/course.py lab"
+    functions = {
+        function.__name__.replace("_", "-"): function
+        for function in (
+            setup, lab, test, test_backends, test_orders, test_processors, test_seeds, evidence, book, slides, students,
+            browser, platforms, pins, export, run, tidy, pretrain, lint, bench, clean,
         )
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(
+        prog="make",
+        description=__doc__,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=140),
+    )
     parser.add_argument("--here", action="store_true", help="use the environment that runs this file, such as conda's")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    functions = (
-        lab,
-        test,
-        test_backends,
-        test_orders,
-        test_processors,
-        test_seeds,
-        evidence,
-        book,
-        slides,
-        students,
-        browser,
-        platforms,
-        pins,
-        export,
-        run,
-        tidy,
-        pretrain,
-        lint,
-        bench,
-        clean,
-    )
     parts = {
-        function: commands.add_parser(function.__name__.replace("_", "-"), help=function.__doc__, description=function.__doc__)
-        for function in functions
-    }  # fmt: skip
-    parts[lab].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")
-    parts[lab].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
-    parts[test].add_argument("--chapter", help="two digits, such as 06")
-    parts[test].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
-    parts[test].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
-    parts[test_seeds].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
-    parts[test_seeds].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
-    parts[evidence].add_argument(
-        "notebooks", nargs="*", help="paths; all notebooks that claim something when none is given"
-    )
-    parts[slides].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
-    parts[students].add_argument(
+        name: commands.add_parser(name, help=each.__doc__, description=each.__doc__) for name, each in functions.items()
+    }
+    for name in ("setup", "lab", "test"):
+        parts[name].add_argument(
+            "--track", choices=TRACKS, help="what this one needs, and no more; all three if not given"
+        )
+    for name in ("test", "test-seeds", "slides", "run"):
+        parts[name].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
+    parts["lab"].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")
+    parts["lab"].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+    parts["test"].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
+    parts["test"].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
+    parts["test-seeds"].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
+    for name in ("evidence", "run"):
+        parts[name].add_argument("notebooks", nargs="*", help="paths; all of them when none is given")
+    parts["students"].add_argument(
         "--folder", default=ROOT / "students", help="where the copy is made; students if not given"
     )
-    parts[run].add_argument("notebooks", nargs="*", help="paths; all notebooks when none is given")
-    parts[run].add_argument("--chapter", help="two digits, such as 06")
-    parts[run].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
-    parts[pretrain].add_argument("--folder", help="where the model is written; models/my_gpt if not given")
-    parts[pretrain].add_argument("--steps", type=int, help="how many; 4000 if not given")
-    parts[pretrain].add_argument("--file", help="a text of your own in UTF-8, with empty lines between its paragraphs")
-    arguments = parser.parse_args()
-    chosen = {function.__name__.replace("_", "-"): function for function in functions}[arguments.command]
-    chosen(Environment(arguments.here), arguments)
+    parts["run"].add_argument("--fresh-timings", action="store_true", help="draw the timing pictures anew")
+    parts["pretrain"].add_argument("--folder", help="where the model is written; models/my_gpt if not given")
+    parts["pretrain"].add_argument("--steps", type=int, help="how many; 4000 if not given")
+    parts["pretrain"].add_argument(
+        "--file", help="a text of your own in UTF-8, with empty lines between its paragraphs"
+    )
+    arguments = parser.parse_args(as_options(sys.argv[1:]))
+    environment = Environment(arguments.here, getattr(arguments, "track", None))
+    functions[arguments.command](environment, arguments)
+
+
+def as_options(words: list[str]) -> list[str]:
+    """What make was told, CHAPTER=06, as the option --chapter=06; which Python runs this is settled by now."""
+    options = []
+    for word in words:
+        told = re.fullmatch(r"([A-Z][A-Z_]*)=(.*)", word, re.DOTALL)
+        if told is None:
+            options.append(word)
+        elif told[1] != "PYTHON":
+            options.append(f"--{told[1].lower().replace('_', '-')}={told[2]}")
+    return options
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from installation import ROOT, write
+from installation import ROOT
 
 # Folders that can be made again.
 MADE_AGAIN = (
@@ -50,7 +50,8 @@ def make(target: Path) -> None:
             (aside / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, aside / name)
     readme = (aside / "README.md").read_text(encoding="utf-8").split("\n\n")
-    write(aside / "README.md", "\n\n".join(part for part in readme if not part.startswith("**As a teacher.**")))
+    kept = "\n\n".join(part for part in readme if not part.startswith("**As a teacher.**"))
+    (aside / "README.md").write_text(kept, encoding="utf-8", newline="\n")
     os.replace(aside, target)
 
 

@@ -1,13 +1,16 @@
-"""The versions of all packages, on every platform: resolved from pyproject.toml, and held against pins.txt."""
+"""What is installed, on every system: resolved from pyproject.toml into pins.txt, and written for pip and conda."""
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 
-from installation import ROOT, Environment, write
+from installation import FRAMEWORKS, ROOT, Environment
 
-# What `uv pip compile` calls the systems of the readers, all on Python 3.11.
+PYTHONS = ("3.11", "3.12", "3.13")
+# What `uv pip compile` calls the systems of the readers.
 PLATFORMS = {
     "Linux x86-64": "x86_64-manylinux_2_28",
     "Linux aarch64": "aarch64-manylinux_2_28",
@@ -18,10 +21,28 @@ PLATFORMS = {
 GROUPS = ("setup", "test", "browser", "book", "slides")
 
 
-def compile_pins(environment: Environment, *options: str) -> str:
+# What pip installs, and conda with it.
+REQUIREMENTS = f"""# What a reader needs to read and run the notebooks, at the exact versions of pins.txt. Written by `make pins`.
+--constraint pins.txt
+--editable .[{",".join(FRAMEWORKS)}]
+"""
+CONDA = f"""# For conda: `conda env create --file environment.yml`, `conda activate three-ways`, `python tools/course.py --here lab`.
+# Written by `make pins`.
+name: three-ways
+channels: [conda-forge]
+dependencies:
+  - python={PYTHONS[0]}
+  - pip
+  - pip:
+      - -r requirements.txt
+"""
+
+
+def compile_pins(environment: Environment, groups: Sequence[str], *options: str) -> str:
     """What uv resolves from pyproject.toml, for the public index and wheels alone."""
     command = [environment.python, "-m", "uv", "pip", "compile", "pyproject.toml", "--no-config", "--quiet"]
-    command += ["--python-version", "3.11", "--only-binary", ":all:", "--no-header", "--no-annotate", *options]
+    command += ["--all-extras", "--only-binary", ":all:", "--no-header", "--no-annotate", *options]
+    command += [part for group in groups for part in ("--group", group)]
     variables = {key: value for key, value in environment.variables.items() if key != "UV_FIND_LINKS"}
     variables["MACOSX_DEPLOYMENT_TARGET"] = "14.0"  # for PyTorch on a Mac; other systems do not read it
     found = subprocess.run([str(part) for part in command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False)  # fmt: skip
@@ -30,24 +51,24 @@ def compile_pins(environment: Environment, *options: str) -> str:
     return found.stdout
 
 
-def group_options(*groups: str) -> list[str]:
-    return [part for group in groups for part in ("--group", group)]
-
-
 def write_pins(environment: Environment) -> None:
-    """Resolve pins.txt again, for every platform."""
-    write(ROOT / "pins.txt", compile_pins(environment, "--universal", *group_options(*GROUPS, "bench")))
+    """Resolve pins.txt again, for every system and Python, and write what installs from it; a pin that still fits stays."""
+    options = ("--universal", "--python-version", PYTHONS[0], "--output-file", "pins.txt")
+    compile_pins(environment, [*GROUPS, "bench"], *options)
+    for name, text in (("requirements.txt", REQUIREMENTS), ("environment.yml", CONDA)):
+        (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def unpinned(environment: Environment) -> list[str]:
-    """The packages that some platform needs and pins.txt does not have; a line is printed for each platform."""
+    """The packages that some system needs and pins.txt does not have; a line is printed for each system and Python."""
     pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
     missing = set()
-    for system, name in PLATFORMS.items():
+    for (system, name), python in itertools.product(PLATFORMS.items(), PYTHONS):
         groups = [*GROUPS, *(["bench"] if name != "windows" else [])]  # TensorFlow Text has no wheel
-        options = ("--python-platform", name, "--constraint", "pins.txt", *group_options(*groups))
-        found = compile_pins(environment, *options).split()
+        options = ("--python-platform", name, "--python-version", python, "--constraint", "pins.txt")
+        found = compile_pins(environment, groups, *options).split()
         lacking = sorted(set(found) - pinned)
-        print(f"{system:24} {len(found)} wheels" + (f"; not in pins.txt: {', '.join(lacking)}" if lacking else ""))
+        told = f"; not in pins.txt: {', '.join(lacking)}" if lacking else ""
+        print(f"{system:24} Python {python}  {len(found)} wheels{told}", flush=True)
         missing |= set(lacking)
     return sorted(missing)

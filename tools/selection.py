@@ -33,6 +33,12 @@ def chapter_tests(chapter: str) -> list[str]:
     return [*(path for path in paths if (ROOT / path).exists()), "--chapter", number]
 
 
+def track_notebooks(track: str, chapter: str | None) -> list[str]:
+    """The notebooks of one track: what can be run where nothing but this track is installed."""
+    folder = chapter_folder(chapter).name if chapter else "*"
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob(f"{folder}/{track}.ipynb"))
+
+
 def has_mark(path: Path, number: str) -> bool:
     """Whether a file may hold tests that are marked as those of a chapter: with its number, or one that is computed."""
     marks = re.findall(r"mark\.chapter\(([^)]*)\)", path.read_text(encoding="utf-8"))

@@ -1,11 +1,11 @@
 """tools/course.py: what it says when something is missing, and that it goes on where it stopped."""
 
 import ast
-import os
+import itertools
+import re
 import socket
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import course
@@ -16,66 +16,21 @@ import selection
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tools" / "course.py"
-LOADED = ("course", "edition", "installation", "pinning", "processors", "selection")  # before anything is installed
 
 
-@pytest.mark.parametrize("version", [(3, 8, 0), (3, 10, 9), (3, 14, 0)])
-def test_another_python_is_told_which_one_is_needed(version, monkeypatch):
-    monkeypatch.setattr(sys, "version_info", version)
-    with pytest.raises(SystemExit) as error:
-        course.main()
-    assert str(error.value).startswith("Python 3.11, 3.12 or 3.13 is needed, and this is Python ")
-    assert "make lab PYTHON=python3.11" in str(error.value)
+def test_another_python_is_told_which_one_is_needed():
+    older = "import sys; sys.version_info = (3, 10, 9); sys.argv = ['course.py', 'lab']; "
+    code = f"{older}import runpy; runpy.run_path({str(SOURCE)!r}, run_name='__main__')"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and len(told.stderr.splitlines()) == 2
+    assert told.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed") and "make lab PYTHON=python3.11" in told.stderr
 
 
-@pytest.mark.parametrize("name", LOADED)
-def test_an_old_python_can_read_the_file_that_refuses_it(name):
-    tree = ast.parse(SOURCE.with_name(f"{name}.py").read_text(encoding="utf-8"), feature_version=(3, 8))
-    libraries = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
-    }
-    assert libraries <= {*sys.stdlib_module_names, *LOADED}
-
-
-def install_fails(capfd, *options: str, **variables: str) -> str:
-    """What is said at the end of an installation that uv cannot do."""
-    command = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable, "--dry-run", *options]
-    with pytest.raises(SystemExit) as error:
-        installation.install(command, os.environ | variables)
-    assert "Traceback" not in "".join(capfd.readouterr())
-    return str(error.value)
-
-
-def test_no_network_is_said(capfd, tmp_path):
-    nowhere = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_CACHE_DIR": str(tmp_path), "UV_HTTP_RETRIES": "0"}
-    told = install_fails(capfd, "a-package-that-is-not-here", **nowhere)
-    assert told.strip().startswith("The packages could not be fetched: is there a network?")
-    assert len(told.strip().splitlines()) <= 2
-
-
-def test_a_missing_wheel_is_said(capfd, tmp_path):
-    with zipfile.ZipFile(tmp_path / "elsewhere-1.0-cp311-cp311-win_arm64.whl", "w") as wheel:
-        wheel.writestr("elsewhere-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
-    options = ("--no-config", "--no-index", "--find-links", str(tmp_path), "elsewhere==1.0")
-    told = install_fails(capfd, *options, UV_CACHE_DIR=str(tmp_path / "cache"))
-    assert told.strip().startswith("There is no wheel of one of the packages above for this system")
-    assert len(told.strip().splitlines()) <= 2
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("error: No space left on device (os error 28)", "The disk is full"),
-        ("ERROR: Could not find a version\nERROR: No matching distribution found for uv", "could not be fetched"),
-        ("something else", "for the reason above"),
-    ],
-)
-def test_other_complaints_get_advice(said, told):
-    assert told in installation.advice(said)
-    assert len(installation.advice(said).splitlines()) <= 2
+def test_an_old_python_can_read_the_file_that_refuses_it():
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 8))
+    before = itertools.takewhile(lambda node: not isinstance(node, ast.If), tree.body)
+    imported = [ast.unparse(node) for node in before if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert imported == ["from __future__ import annotations", "import sys"]
 
 
 def test_a_taken_port_is_said():
@@ -96,42 +51,69 @@ def environment(tmp_path, monkeypatch) -> installation.Environment:
     environment = installation.Environment(here=True)
     environment.folder = tmp_path
     environment.calls = []
-    monkeypatch.setattr(installation, "install", lambda command, variables: environment.calls.append(command))
+    monkeypatch.setattr(environment, "get_uv", lambda: None)
+    monkeypatch.setattr(environment, "has_course", lambda: True)
+    monkeypatch.setattr(environment, "status_of", lambda *command: environment.calls.append(command[7:]))
     return environment
 
 
-def test_a_set_up_that_failed_is_tried_again_and_one_that_succeeded_is_not(environment, monkeypatch):
-    def fail(command: list, variables: dict) -> None:
-        sys.exit("no network")
-
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(installation, "install", fail)
-        environment.set_up("test")
+def test_all_three_tracks_are_installed_or_the_one_that_is_asked_for(environment):
     environment.set_up("test")
-    assert environment.calls[-1][-2:] == ["--group", "test"]
-    done = len(environment.calls)
-    environment.set_up("test")
+    environment.frameworks = installation.TRACKS["numpy"]
     environment.set_up()
-    assert len(environment.calls) == done
-    environment.set_up("bench")
-    assert environment.calls[-1][-2:] == ["--group", "bench"]
+    all_three, numpy_alone = (" ".join(call) for call in environment.calls)
+    pinned = "--compile-bytecode --constraint pins.txt"
+    assert all_three == f"{pinned} --group test --requirements pyproject.toml --extra keras --extra pytorch"
+    assert numpy_alone == f"{pinned} --requirements pyproject.toml"
 
 
 def test_the_book_is_built_without_what_the_notebooks_need(environment):
     environment.set_up("book", reader=False)
     [command] = environment.calls
-    assert command[-2:] == ["--group", "book"] and "--editable" not in command
+    assert command[-2:] == ("--group", "book") and "pyproject.toml" not in command
     assert not (environment.folder / "share").exists()
-    environment.set_up("book", reader=False)
-    assert len(environment.calls) == 1
-    environment.set_up("book")  # as `make browser`: what is missing is what the notebooks need
-    assert "--editable" in environment.calls[-1] and "--group" not in environment.calls[-1]
+
+
+def test_the_course_is_installed_where_notebooks_find_it(environment, monkeypatch):
+    assert installation.Environment(here=True).has_course()
+    monkeypatch.setattr(installation, "ROOT", environment.folder)
+    assert not installation.Environment.has_course(environment)
+    monkeypatch.setattr(environment, "has_course", lambda: False)
+    environment.set_up()
+    assert environment.calls[-1][-2:] == ("--editable", ".")
+
+
+def test_what_is_installed_needs_no_network(tmp_path):
+    """uv asks nothing, and nobody, where all is there: a second `make lab` without a network."""
+    environment = installation.Environment(here=True)
+    nowhere = {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_LINK_MODE": "copy"}
+    environment.variables |= nowhere
+    environment.set_up("test")
+
+
+def test_an_installation_that_fails_says_that_it_goes_on(tmp_path, capfd):
+    environment = installation.Environment(here=True)
+    environment.variables |= {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path)}
+    with pytest.raises(SystemExit, match="the same command goes on from here"):
+        environment.install("a-package-that-is-not-here")
+    assert "a-package-that-is-not-here" in capfd.readouterr().err  # uv's own words
 
 
 def test_the_set_up_settles_what_jupyter_would_ask(environment):
     environment.set_up()
     assert "fetchNews" in (environment.folder / "share/jupyter/lab/settings/overrides.json").read_text()
     assert '"version": "3"' in (environment.folder / "etc/ipython/ipython_kernel_config.py").read_text()
+
+
+def test_what_make_is_told_becomes_an_option():
+    words = ["pretrain", "FILE=my text=1.txt", "PYTHON=python3.12", "STEPS=5", "a", "a", "--no-browser"]
+    assert course.as_options(words) == ["pretrain", "--file=my text=1.txt", "--steps=5", "a", "a", "--no-browser"]
+
+
+@pytest.mark.parametrize("words", [("lint", "CHAPTER=06"), ("lab", "TRACK=jax"), ("test", "COLOR=red")])
+def test_what_a_command_does_not_take_is_said(words):
+    told = subprocess.run([sys.executable, SOURCE, *words], capture_output=True, text=True, check=False)
+    assert told.returncode == 2 and words[1].split("=")[1] in told.stderr
 
 
 def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
@@ -143,6 +125,11 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
     assert "tests/data/test_dna.py" not in selected and selected[-2:] == ["--chapter", "06"]
     with pytest.raises(SystemExit, match="chapter=99"):
         selection.chapter_tests("99")
+
+
+def test_one_track_is_tested_by_its_notebooks():
+    assert selection.track_notebooks("keras", "06") == ["notebooks/06_attention/keras.ipynb"]
+    assert len(selection.track_notebooks("numpy", None)) >= 16
 
 
 def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):
@@ -164,7 +151,10 @@ def test_platforms_fails_where_a_package_is_not_pinned(environment, monkeypatch,
     assert "Windows" in capsys.readouterr().out
 
 
-def test_every_make_target_calls_a_command_that_exists():
-    targets = [line.split(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if ":  ## " in line]
+def test_make_has_the_commands_of_this_file_and_no_others():
+    told = (ROOT / "Makefile").read_text().partition("COMMANDS := ")[2].partition("\n\n")[0]
     listed = subprocess.run([sys.executable, SOURCE, "--help"], capture_output=True, text=True, check=True).stdout
-    assert set(targets) - {"help"} <= set(listed.split())
+    assert (
+        re.findall(r"^    ([a-z-]+)(?:  |$)", listed.partition("positional")[2], re.MULTILINE)
+        == told.replace("\\", "").split()
+    )
