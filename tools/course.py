@@ -27,6 +27,7 @@ from pathlib import Path
 import edition
 import pinning
 import processors
+import trust
 from installation import ROOT, TRACKS, Environment
 from selection import chapter_folder, chapter_tests, on_a_device, track_notebooks
 
@@ -39,7 +40,7 @@ def setup(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def lab(environment: Environment, arguments: argparse.Namespace) -> None:
-    """set up, trust the notebooks and open JupyterLab on the map; PORT=9000, TRACK=numpy"""
+    """set up, trust the notebooks as published, and open JupyterLab on the map; PORT=9000, TRACK=numpy"""
     port = arguments.port
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,18 +52,12 @@ def lab(environment: Environment, arguments: argparse.Namespace) -> None:
                 f"To take another: make lab PORT={port % 65535 + 1}, or python tools/course.py lab --port {port % 65535 + 1}"
             )
     environment.set_up()
-    notebooks = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "notebooks").rglob("*.ipynb"))
     jupyter = (environment.python, "-m", "jupyter")
-    trusted = subprocess.run(
-        [*jupyter, "trust", *notebooks],
-        cwd=ROOT,
-        env=environment.variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if trusted.returncode:
-        print("The notebooks could not be trusted; JupyterLab will show some figures only after a run.", flush=True)
+    if notebooks := trust.trusted():
+        command = [*jupyter, "trust", *notebooks]
+        done = subprocess.run(command, cwd=ROOT, env=environment.variables, capture_output=True, check=False)
+        if done.returncode:
+            print("The notebooks could not be trusted; JupyterLab will show some figures only after a run.", flush=True)
     options = [f"--port={port}", "--ServerApp.port_retries=0", f"--LabApp.default_url=/lab/tree/{MAP}"]
     if hasattr(os, "getuid") and os.getuid() == 0:
         options.append("--allow-root")

@@ -1,12 +1,14 @@
-"""The students' edition: the course without its solutions and without the pages for teachers."""
+"""The students' edition: the course without worked solutions and without the pages for teachers."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
 
+import trust
 from installation import ROOT
 
 # Folders that can be made again.
@@ -37,7 +39,7 @@ FOR_TEACHERS = (
 def make(target: Path) -> None:
     """Copy the course into a folder that does not exist yet, without what is for teachers alone: whole or not at all."""
     if not (ROOT / "shared/exercises/solutions").is_dir():
-        sys.exit("This is a students' edition already: it has no solutions.")
+        sys.exit("This is a students' edition already: it has no worked solutions.")
     if ROOT in target.parents and target != ROOT / "students":
         sys.exit(f"{target} is inside of the course: name a folder outside, or none, which is students.")
     if target.exists():
@@ -50,8 +52,10 @@ def make(target: Path) -> None:
             (aside / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, aside / name)
     readme = (aside / "README.md").read_text(encoding="utf-8").split("\n\n")
-    kept = "\n\n".join(part for part in readme if not part.startswith("**As a teacher.**"))
+    said = "**This is the students' edition**, without worked solutions and without the pages for teachers."
+    kept = "\n\n".join(said if part.startswith("**As a teacher.**") else part for part in readme)
     (aside / "README.md").write_text(kept, encoding="utf-8", newline="\n")
+    (aside / trust.LIST).write_text(json.dumps(trust.notebooks(aside), indent=1) + "\n", encoding="utf-8", newline="\n")
     os.replace(aside, target)
 
 

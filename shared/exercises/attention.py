@@ -47,8 +47,7 @@ def _over_everything(query, key, value):
 
 
 def _window(length, width):
-    distance = np.arange(length)[:, None] - np.arange(length)
-    return (distance >= 0) & (distance < width)
+    return np.tri(length, dtype=bool) & ~np.tri(length, k=-width, dtype=bool)
 
 
 def _distance(length):
@@ -76,8 +75,9 @@ def _factors(highest_a, highest_b):
 
 
 def _join(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
-    a, b = _factors(highest_a, highest_b)
-    return (a * weighted_a + b * weighted_b) / (a * total_a + b * total_b)
+    a, b = np.array(_factors(highest_a, highest_b)) * (total_a, total_b)
+    share = a / (a + b)
+    return share * weighted_a / total_a + (1 - share) * weighted_b / total_b
 
 
 def _not_rescaled(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
@@ -294,7 +294,7 @@ EXERCISES = {
         hints=[
             "Write down i - j for query i and key j. Which of these distances are allowed?",
             "np.arange(length)[:, None] - np.arange(length) is the matrix of distances.",
-            "(distance >= 0) & (distance < width)",
+            "Two conditions, joined by &: one forbids the future, the other what is too far back. Is width itself still allowed?",
         ],
     ),
     "06.4": Exercise(
@@ -352,7 +352,7 @@ EXERCISES = {
         hints=[
             "The last axis is three axes in one. Name them in the order from slow to fast.",
             'On the left: "b n (three h d)". You must say how large two of the three are.',
-            'rearrange(packed, "b n (three h d) -> three b h n d", three=3, h=num_heads)',
+            "On the right each of the three axes stands by itself: the one that tells query, key and value apart comes first.",
         ],
     ),
     "06.7": Exercise(
@@ -391,7 +391,7 @@ EXERCISES = {
         hints=[
             "A score is linear in its query: what happens to all scores of a head when you divide its queries?",
             "temperature[:, None, None] has a row for each head. And the function has an argument `scale`.",
-            "F.scaled_dot_product_attention(query / temperature[:, None, None], key, value, scale=1.0)",
+            "Divide the queries before the call, and tell the function not to divide by the root of the head's size as well.",
         ],
     ),
     "06.8": Exercise(

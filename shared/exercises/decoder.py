@@ -6,8 +6,9 @@ from shared.exercises import Exercise
 
 
 def _decoder_input(target, start_id):
-    start = np.full((len(target), 1), start_id, dtype=target.dtype)
-    return np.concatenate([start, target[:, :-1]], axis=1)
+    shifted = np.roll(target, 1, axis=1)
+    shifted[:, 0] = start_id
+    return shifted
 
 
 def _draw_target(rng):

@@ -42,7 +42,9 @@ def _draw_repetition(rng):
 
 
 def _shuffle_pixels(x):
-    return rearrange(x, "b (c p q) h w -> b c (h p) (w q)", p=2, q=2)
+    batch, channels, height, width = x.shape
+    blocks = x.reshape(batch, channels // 4, 2, 2, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return blocks.reshape(batch, channels // 4, 2 * height, 2 * width)
 
 
 def _draw_pixels(rng):

@@ -6,8 +6,9 @@ from shared.exercises import Exercise
 
 
 def _post_norm(x, attend, feed_forward, norm):
-    h = norm(x + attend(x))
-    return norm(h + feed_forward(h))
+    for sublayer in (attend, feed_forward):
+        x = norm(x + sublayer(x))
+    return x
 
 
 def _pre_norm(x, attend, feed_forward, norm):
@@ -120,7 +121,7 @@ def _draw_stream(rng):
 
 
 def _for_pytorch(mask):
-    return ~mask[:, 0, 0]
+    return np.logical_not(mask.squeeze((1, 2)))
 
 
 def _draw_mask(rng):

@@ -41,7 +41,7 @@ def _mean_kept(x, gamma, beta, eps):
 
 def _silu_backward(x, grad_output):
     gate = expit(x)
-    return grad_output * (gate + x * gate * (1 - gate))
+    return grad_output * gate * (1 + x * (1 - gate))
 
 
 def _draw_silu(rng):
@@ -61,8 +61,8 @@ def _rms(x, eps):
 
 def _rms_norm_backward(x, grad_output, eps):
     r = _rms(x, eps)
-    n = x / r
-    return (grad_output - n * (grad_output * n).mean(axis=-1, keepdims=True)) / r
+    along = (grad_output * x).mean(axis=-1, keepdims=True)
+    return grad_output / r - x * along / r**3
 
 
 def _layer_norm_backward(x, grad_output, eps):

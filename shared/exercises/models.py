@@ -129,7 +129,7 @@ EXERCISES = {
         ],
     ),
     "02.3": Exercise(
-        right=lambda x, g: g * (1 - np.tanh(x) ** 2),
+        right=lambda x, g: g / np.cosh(x) ** 2,
         inputs=lambda rng: 2 * (rng.normal(size=(2, *rng.permutation([3, 4])))),
         shape="that of x",
         praise="Far from zero it is almost 0, so tanh hardly passes a gradient there. ReLU passes it whole wherever x is above 0.",

@@ -8,7 +8,8 @@ from shared.exercises import Exercise
 
 
 def _per_byte(chances, text):
-    return -np.log2(chances).sum() / len(text.encode())
+    nats = -np.log(chances).sum()
+    return nats / np.log(2) / len(text.encode())
 
 
 def _draw_text(rng):

@@ -64,9 +64,12 @@ def _join(ids, left, right, made):
 
 
 def _spell(ids, merges):
-    for left, right, made in merges[::-1]:
-        ids = [part for i in ids for part in ((left, right) if i == made else (i,))]
-    return np.array(ids)
+    parts = {int(made): (int(left), int(right)) for left, right, made in merges}
+
+    def letters(token):
+        return [token] if token not in parts else [letter for part in parts[token] for letter in letters(part)]
+
+    return np.array([letter for token in ids for letter in letters(int(token))])
 
 
 def _spell_once(ids, merges):

@@ -241,6 +241,18 @@ def test_workers_of_a_cluster_see_no_network_but_the_loopback_interface(alone):
     assert processes.cluster(alone).splitlines()[-2:] == ["lo 2", "lo 2"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="here is no network of one's own to be refused")
+def test_workers_that_the_network_could_reach_are_not_started_unless_that_is_allowed(alone, tmp_path, monkeypatch):
+    refuse = "import fcntl\ndef refuse(*given): raise PermissionError(1, 'not permitted')\nfcntl.ioctl = refuse\n"
+    (tmp_path / "sitecustomize.py").write_text(refuse)
+    monkeypatch.delenv("THREE_WAYS_OPEN_NETWORK", raising=False)
+    with pytest.raises(RuntimeError, match="THREE_WAYS_OPEN_NETWORK") as told:
+        processes.cluster(alone)
+    assert "imported" not in str(told.value)
+    monkeypatch.setenv("THREE_WAYS_OPEN_NETWORK", "1")
+    assert processes.cluster(alone).count("imported") in (1, 4)
+
+
 REFUSED = """
     import fcntl, socket
     from shared.frameworks import processes

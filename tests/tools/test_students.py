@@ -1,6 +1,9 @@
-"""`make students`: a copy of the course without solutions and teachers' pages, in which the exercises still answer."""
+"""`make students`: a copy of the course without worked solutions and teachers' pages, in which the exercises still answer."""
 
 import argparse
+import ast
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +14,7 @@ import course
 import edition as students
 import nbformat
 import pytest
+import trust
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
@@ -55,15 +59,45 @@ def test_it_has_no_solutions_no_pages_for_teachers_and_no_test_that_needs_them(e
     for path in edition.glob("tests/*/*.py"):
         text = path.read_text(encoding="utf-8")
         assert "exercises.solutions" not in text and 'ROOT / "teachers"' not in text, path.name
-    for solution in (ROOT / "shared/exercises/solutions").glob("[a-z]*.py"):
-        body = solution.read_text(encoding="utf-8").split("SOLUTIONS =")[0]
-        for other in edition.glob("shared/exercises/*.py"):
-            assert body not in other.read_text(encoding="utf-8")
+
+
+def bodies(path: Path) -> dict[str, str]:
+    """What each function, lambda and string of a file says, as Python writes it; without docstrings and imports."""
+    found = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            kept = [each for each in node.body if not isinstance(each, ast.Import | ast.ImportFrom)]
+            kept = kept[ast.get_docstring(node) is not None :]
+            found[f"{node.name}, line {node.lineno}"] = "\n".join(map(ast.unparse, kept))
+        elif isinstance(node, ast.Lambda):
+            found[f"lambda, line {node.lineno}"] = f"return {ast.unparse(node.body)}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            with contextlib.suppress(SyntaxError):  # a hint that is code
+                found[f"text, line {node.lineno}"] = f"return {ast.unparse(ast.parse(node.value, mode='eval'))}"
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "shared/exercises/solutions").glob("[a-z]*.py")), ids=lambda path: path.stem
+)
+def test_no_exercise_holds_the_body_of_a_solution(path):
+    solutions = {body: name for name, body in bodies(path).items() if not name.startswith(("lambda", "text"))}
+    for other in sorted((ROOT / "shared/exercises").glob("*.py")):
+        shown = {name: solutions[body] for name, body in bodies(other).items() if body in solutions}
+        assert not shown, f"{other.name} shows what solutions/{path.name} keeps: {shown}"
+
+
+def test_a_solution_that_is_shown_is_found(tmp_path):
+    (tmp_path / "shown.py").write_text(
+        'def right(x):\n    "Says more."\n    return  x+1\n\nhints = ["x+1", "no code"]\n'
+    )
+    assert list(bodies(tmp_path / "shown.py").values()) == ["return x + 1"] * 2
 
 
 def test_everything_else_is_the_course_byte_for_byte(edition):
     copied = files(edition)
     assert copied.pop("README.md") != (ROOT / "README.md").read_bytes()
+    assert json.loads(copied.pop(trust.LIST)) == trust.notebooks(ROOT)
     assert all(data == (ROOT / name).read_bytes() for name, data in copied.items())
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
         "\n"
@@ -75,6 +109,7 @@ def test_everything_else_is_the_course_byte_for_byte(edition):
 def test_its_readme_promises_nothing_that_is_not_there(edition):
     text = (edition / "README.md").read_text(encoding="utf-8")
     assert "As a teacher" not in text and "**Alone.**" in text
+    assert "**This is the students' edition**, without worked solutions" in text
     links = [link for link in assemble.links(text) if not link.startswith("https:")]
     assert len(links) > 50
     assert [link for link in links if not (edition / link).exists()] == []
@@ -121,7 +156,7 @@ def test_what_is_there_is_not_overwritten(tmp_path, capsys):
 def test_a_copy_of_the_copy_is_refused(edition, tmp_path):
     command = [sys.executable, edition / "tools/course.py", "students", "--folder", tmp_path / "again"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert told.returncode == 1 and told.stderr == "This is a students' edition already: it has no solutions.\n"
+    assert told.returncode == 1 and told.stderr == "This is a students' edition already: it has no worked solutions.\n"
     assert not (tmp_path / "again").exists()
 
 
@@ -129,7 +164,13 @@ def test_a_readers_own_files_stay_out(tmp_path, monkeypatch):
     """Progress, checkpoints, trained models and caches are not part of the course."""
     small = tmp_path / "small"
     for name in (
-        *("README.md", "shared/a.py", "shared/exercises/solutions/a.py", "models/docstring_gpt/config.json"),
+        *(
+            "README.md",
+            "shared/a.py",
+            "shared/exercises/solutions/a.py",
+            "models/docstring_gpt/config.json",
+            "notebooks/a.ipynb",
+        ),
         *(".progress.json", "models/my_gpt/config.json", "models/docstring_gpt/checkpoint.safetensors"),
         *(
             ".venv/x",
@@ -144,4 +185,5 @@ def test_a_readers_own_files_stay_out(tmp_path, monkeypatch):
         (small / name).write_text("text")
     monkeypatch.setattr(students, "ROOT", small)
     make(tmp_path / "out")
-    assert set(files(tmp_path / "out")) == {"README.md", "shared/a.py", "models/docstring_gpt/config.json"}
+    kept = {"README.md", "shared/a.py", "models/docstring_gpt/config.json", "notebooks/a.ipynb"}
+    assert set(files(tmp_path / "out")) == {*kept, trust.LIST}

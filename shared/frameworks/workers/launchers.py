@@ -15,6 +15,7 @@ from shared.frameworks.workers.commands import follow_parent, run, status_of
 from shared.frameworks.workers.network import free_ports, leave_network
 
 STORE = "THREE_WAYS_STORE"  # the file through which PyTorch's workers find one another on one machine
+OPEN_NETWORK = "THREE_WAYS_OPEN_NETWORK"  # set to 1 by a reader who lets TensorFlow's workers be reached from outside
 
 
 def torchrun(module: str, *arguments: Any, workers: int = 2, max_restarts: int = 0, timeout: float = 120) -> str:
@@ -43,7 +44,8 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
     """Do what `python -m MODULE ARGUMENTS` does, once for each worker of a TensorFlow cluster.
 
     TensorFlow's workers listen on all interfaces, whatever address they are given, and trust everybody. So they run in a network
-    of their own, where the system allows it; see `leave_network`.
+    of their own (`leave_network`). Where the system gives them none, they are not started, unless the environment has
+    THREE_WAYS_OPEN_NETWORK=1.
 
     Args:
         module: has a function `main` that reads the arguments from `sys.argv`.
@@ -52,7 +54,7 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
         What the workers wrote.
 
     Raises:
-        RuntimeError, TimeoutError: as `run`.
+        RuntimeError, TimeoutError: as `run`; RuntimeError also if the workers would be open to the network.
     """
     addresses = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
     told = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
@@ -67,7 +69,13 @@ def _start_cluster() -> None:
     _, module, told, *arguments = sys.argv
     tasks, timeout = json.loads(told)
     environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
-    leave_network()
+    if not leave_network() and os.environ.get(OPEN_NETWORK) != "1":
+        sys.exit(
+            "TensorFlow's workers were not started. They listen on every network of this machine and obey anyone who connects, and "
+            "this system gives them no network of their own.\n"
+            f"Where you trust everyone who can reach this machine, allow it: os.environ['{OPEN_NETWORK}'] = '1' before this cell, "
+            f"or {OPEN_NETWORK}=1 before the command."
+        )
     importlib.import_module("shared.notebook")  # TensorFlow comes after triton, and says nothing
     main = importlib.import_module(module).main
     if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
