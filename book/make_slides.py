@@ -1,12 +1,13 @@
 """Slides of *Why* and *By hand*, one file for each notebook: `make slides`, or CHAPTER=06 for those of one chapter.
 
 The cells are as they are stored; nothing is executed. nbconvert makes the pages, reveal.js turns them, and the book's own
-drawings are the formulas. A file holds all of it, and asks nothing of a network.
+drawings are the formulas. A file holds all of it, and asks nothing of a network. What neither of them does is to divide the
+lesson: a slide begins at a heading, a step, a question and an answer (here), and one that is too long goes on, on the next
+(deck.js, which measures it).
 """
 
 import argparse
 import importlib.util
-import math
 import re
 import sys
 from pathlib import Path
@@ -24,8 +25,7 @@ from shared.files import write_whole
 
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings
 SECTIONS = ("Why", "By hand")
-# What fits on a slide of 720 pixels: the height of a line of text and of code, and the letters to a line of text.
-ROOM, TEXT, CODE, LETTERS = 640, 38, 26, 84
+LINES = 22  # of code, to a slide
 
 
 class Renderer(IPythonRenderer):
@@ -97,61 +97,30 @@ def chunks(source: str) -> list[str]:
     parts = [""]
     for block in re.split(r"\n{2,}(?=\S)", source):
         both = f"{parts[-1]}\n\n{block}" if parts[-1] else block
-        if parts[-1] and len(both.splitlines()) * CODE > ROOM - 40:
+        if parts[-1] and len(both.splitlines()) > LINES:
             parts.append(block)
         else:
             parts[-1] = both
     return parts
 
 
-def height_of_output(output: nbformat.NotebookNode) -> float:
-    """How many pixels an output takes, about."""
-    data = output.get("data", {})
-    html = data.get("text/html", "")
-    if "<img" in html or "<svg" in html or "image/png" in data:
-        return 14.5 * 28 + 20
-    if html:
-        return 34 * html.count("<tr") + 30 if "<tr" in html else TEXT * (1 + html.count("<br")) + 20
-    text = output.get("text", data.get("text/plain", ""))
-    return CODE * sum(math.ceil(max(len(line), 1) / 95) for line in text.splitlines()) + 30
-
-
-def height_of_text(block: str) -> float:
-    if block.lstrip().startswith("$$"):
-        return 90
-    lines = block.splitlines()
-    if lines[0].startswith("|"):
-        return 42 * (len(lines) - 1) + 20
-    heading = 50 if lines[0].startswith("#") else 0
-    if any(re.match(r"\s*([-*]|\d+\.|>) ", line) for line in lines):
-        return heading + sum(TEXT * math.ceil(len(line) / LETTERS) + 8 for line in lines if line.strip())
-    return heading + TEXT * math.ceil(len(" ".join(lines)) / LETTERS) + 16
-
-
-def pieces(cells: list[nbformat.NotebookNode]) -> list[tuple[nbformat.NotebookNode, float, bool]]:
-    """What the cells consist of, each with its height and whether a slide must begin with it.
+def pieces(cells: list[nbformat.NotebookNode]) -> list[tuple[nbformat.NotebookNode, bool]]:
+    """What the cells consist of, each a cell of its own, and whether a slide begins with it.
 
     A slide begins at a heading, where a paragraph begins in bold (a step, a question), and with the answer to a question.
     """
     found, asked = [], False
-
-    def add(cell: nbformat.NotebookNode, height: float, starts: bool) -> None:
-        found.append((cell, height, starts))
-
     for cell in cells:
         if cell.cell_type == "markdown":
             for block in paragraphs(cell.source):
                 starts = block.startswith(("#", "**"))
                 asked = "**Predict" in block or (asked and not starts)
-                add(nbformat.v4.new_markdown_cell(block), height_of_text(block), starts)
+                found.append((nbformat.v4.new_markdown_cell(block), starts))
             continue
         if "inputs" not in cell.metadata.get("tags", []) or cell.source.strip():
-            for number, part in enumerate(chunks(cell.source)):
-                lines = part.splitlines()
-                code = nbformat.v4.new_code_cell(part)
-                add(code, CODE * len(lines) + 40, asked and number == 0)
-        for output in cell.outputs:
-            add(nbformat.v4.new_code_cell("", outputs=[output]), height_of_output(output), False)
+            parts = [nbformat.v4.new_code_cell(part) for part in chunks(cell.source)]
+            found += [(part, asked and part is parts[0]) for part in parts]
+        found += [(nbformat.v4.new_code_cell("", outputs=[output]), False) for output in cell.outputs]
         asked = False
     return found
 
@@ -159,16 +128,9 @@ def pieces(cells: list[nbformat.NotebookNode]) -> list[tuple[nbformat.NotebookNo
 def lay_out(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
     """A notebook whose cells are pieces of the first, marked where a slide begins."""
     deck = nbformat.v4.new_notebook(metadata=notebook.metadata)
-    found = pieces(cells_of(notebook, path))
-    full = 0.0
-    for number, (cell, height, starts) in enumerate(found):
-        new = number == 0 or starts or full + height > ROOM
-        if cell.source and cell.cell_type == "code" and number + 1 < len(found):  # code stays with what it shows
-            following, its_height, _ = found[number + 1]
-            new = new or (not following.source and full + height + its_height > ROOM >= height + its_height)
-        full = height if new else full + height
+    for number, (cell, starts) in enumerate(pieces(cells_of(notebook, path))):
         cell.id = f"piece-{number}"
-        cell.metadata["slideshow"] = {"slide_type": "slide" if new else "-"}
+        cell.metadata["slideshow"] = {"slide_type": "slide" if starts or number == 0 else "-"}
         deck.cells.append(cell)
     return deck
 

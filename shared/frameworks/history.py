@@ -1,4 +1,7 @@
-"""The history of a pretraining run: a JSON file beside the model that says what was measured when, and the card that is made of it."""
+"""The history of a pretraining run: a JSON file beside the model that says what was read, what was measured when, and the card of it.
+
+A card is made of the history alone: packages that are installed later change nothing in it.
+"""
 
 import importlib.metadata
 import json
@@ -8,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from shared.data.text import INSTALLED_AS
+from shared.data.text import INSTALLED_AS, record
 from shared.files import check_path, write_whole
 from shared.frameworks.hugging_face.files import read_json
 
@@ -20,13 +23,19 @@ class History:
 
     A folder that has the history of the same run goes on with it; for the history of another run, or a file that is no
     history, a ValueError names what differs.
+
+    Args:
+        folder: that of the model.
+        run: what must be the same when the run goes on.
+        packages: what the text came from, as `provenance` tells it; what the folder has noted already stays.
     """
 
-    def __init__(self, folder: str | os.PathLike, run: dict[str, Any]):
+    def __init__(self, folder: str | os.PathLike, run: dict[str, Any], packages: Iterable[dict[str, Any]] = ()):
         check_path(folder=folder)
         self.path, self.run = Path(folder) / NAME, json.loads(json.dumps(run))
         self.curve: list[dict[str, Any]] = []
         self.result: dict[str, Any] = {}
+        self.packages = list(packages)
         if self.path.is_file():
             found = read_history(folder)
             for key in {**self.run, **found["run"]}:
@@ -36,6 +45,7 @@ class History:
                         f"{self.run.get(key)!r}, or an empty folder"
                     )
             self.curve, self.result = found["curve"], found["result"]
+            self.packages = found.get("packages") or self.packages
 
     def go_on_from(self, steps: int) -> None:
         """Forget what was measured after so many steps, because the run goes on from there."""
@@ -52,12 +62,12 @@ class History:
 
     def write(self) -> None:
         """Write the file: whole or not at all."""
-        content = {"run": self.run, "curve": self.curve, "result": self.result}
+        content = {"run": self.run, "packages": self.packages, "curve": self.curve, "result": self.result}
         write_whole(self.path, json.dumps(content, indent=1))
 
 
 def read_history(folder: str | os.PathLike) -> dict[str, Any]:
-    """run, curve and result of a folder's history.json.
+    """run, curve and result of a folder's history.json, and packages, where the text came from some.
 
     Raises:
         FileNotFoundError: if there is none.
@@ -95,21 +105,25 @@ def _license(package: str) -> str:
     return told.splitlines()[0] if told else "see the package"
 
 
-def model_card(history: History, packages: Iterable[str] = ()) -> str:
+def provenance(packages: Iterable[str]) -> list[dict[str, Any]]:
+    """What is read of each package now: its version and license, how many paragraphs it has, and their digest."""
+    return [{"package": each, "license": _license(each), **record(each)._asdict()} for each in packages]
+
+
+def model_card(history: History) -> str:
     """What the model was trained on, for how long, and what it reached: the README.md of its folder."""
     run, curve, result = history.run, history.curve, history.result
     best = min(curve, key=lambda each: each["validation"])
     per_step = seconds_per_step(curve)
     where = f"{best['threads']} cores" if run["device"] == "cpu" else run["device"]
     rows = [f"| {name} | {one['nats_per_token']:.3f} | {one['bits_per_byte']:.3f} |" for name, one in result.items()]
-    sources = [
-        f"| {package} | {importlib.metadata.version(INSTALLED_AS.get(package, package)).partition('+')[0]} | {_license(package)} |"
-        for package in packages
-    ]
     came_from = [f"The text file {run['source']}, which is not in this folder."]
-    if sources:
-        told = "The prose of the docstrings of these packages, as they are installed; their text is not in this folder."
-        came_from = [told, "", "| package | version | license |", "|--|--|--|", *sources]
+    if history.packages:
+        told = "The prose of the docstrings of these packages, in the versions that were installed then; their text is not in this folder."
+        columns = ("package", "version", "license", "paragraphs", "digest")
+        table = [[each[name] for name in columns] for each in history.packages]
+        lines = [f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |" for row in table]
+        came_from = [told, "", f"| {' | '.join(columns)} |", "|" + "--|" * len(columns), *lines]
     sizes = ", ".join(f"{key} {value}" for key, value in run["sizes"].items())
     return f"""# A small language model of real English
 

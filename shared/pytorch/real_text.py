@@ -26,7 +26,7 @@ from ..contracts import Integer, checked
 from ..data import text
 from ..data.corpus import END_ID, Corpus, bits_per_byte, check_parts
 from ..data.corpus import prepare, random_windows, windows
-from ..frameworks.history import History, model_card, recorded
+from ..frameworks.history import History, model_card, provenance, recorded
 from ..frameworks.pretrained import write_gpt2, write_whole
 from ..frameworks.weights import get_weights
 from .attention import MultiHeadAttention, causal_mask
@@ -254,7 +254,8 @@ def pretrain(
     run |= {"precision": precision, "source": Path(file).name if file else list(packages)}
     run |= describe(model, corpus)
     folder.mkdir(parents=True, exist_ok=True)
-    history, saved = History(folder, run), folder / "checkpoint.safetensors"
+    history = History(folder, run, () if file else provenance(packages))
+    saved = folder / "checkpoint.safetensors"
     if saved.is_file():
         load_checkpoint(saved, model, optimizer)
     history.go_on_from(optimizer.steps)
@@ -280,8 +281,7 @@ def pretrain(
         bits = bits_per_byte(nats, tokens, corpus.bytes[part])
         history.result[part] = {"nats_per_token": nats, "bits_per_byte": bits}
     history.write()
-    sources = () if file else packages
-    write_whole(folder / "README.md", model_card(history, sources).encode())
+    write_whole(folder / "README.md", model_card(history))
     return history
 
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-command-code

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shared.frameworks.history import History, model_card, read_history, seconds_per_step
+from shared.frameworks.history import History, model_card, provenance, read_history, seconds_per_step
 
 RUN = {"num_steps": 30, "sizes": {"d_model": 8}, "source": ("numpy",)}
 
@@ -65,19 +65,40 @@ def test_the_card_says_what_was_measured(tmp_path):
         "dropout": 0.1, "device": "cpu", "source": ["numpy", "sklearn"],
         "tokens": {"training": 1000000, "validation": 2000, "test": 3000},
     }  # fmt: skip
-    history = History(tmp_path, run)
+    packages = [
+        {"package": "numpy", "version": "1.5", "license": "BSD", "paragraphs": 1234, "digest": "0a"},
+        {"package": "sklearn", "version": "0.9", "license": "MIT", "paragraphs": 7, "digest": "1b"},
+    ]
+    history = History(tmp_path, run, packages)
     history.add(**told(600, 3.5) | {"seconds": 300.0})
     history.add(**told(1200, 3.6) | {"seconds": 300.0})
     for part, nats in (("validation", 3.5), ("test", 3.456)):
         history.result[part] = {"nats_per_token": nats, "bits_per_byte": nats / 2}
-    card = model_card(history, ["numpy", "sklearn"])
+    history.write()
+    card = model_card(
+        History(tmp_path, run, [{"package": "numpy", "version": "2.4.6"}])
+    )  # what is installed later is not what was read
     for expected in (
         "12,345 weights (d_model 8)", "1,200 steps of 32 windows in bfloat16 with dropout 0.1", "0.50 s a step on 2 cores: 10 minutes",
         "step 600, the lowest", "| test | 3.456 | 1.728 |", "| validation | 3.500 | 1.750 |", "1,000,000 tokens for training",
     ):  # fmt: skip
         assert expected in card
-    assert "| numpy | 2." in card and "| sklearn | 1." in card and "BSD" in card
+    assert "| numpy | 1.5 | BSD | 1,234 | 0a |" in card and "| sklearn | 0.9 | MIT | 7 | 1b |" in card
     own = History(tmp_path / "own", run | {"source": "my.txt"})
     own.curve, own.result = history.curve, history.result
     assert "The text file my.txt" in model_card(own) and "| package |" not in model_card(own)
     assert json.loads((tmp_path / "history.json").read_text())["run"] == run
+
+
+def test_provenance_is_what_is_installed_now():
+    [found] = provenance(["sklearn"])
+    assert found["package"] == "sklearn" and found["version"][0].isdigit() and "BSD" in found["license"]
+    assert found["paragraphs"] > 1000 and len(found["digest"]) == 16
+
+
+def test_the_history_of_an_older_run_goes_on_and_learns_where_its_text_came_from(tmp_path):
+    History(tmp_path, {"digest": "0a"}).write()
+    content = json.loads((tmp_path / "history.json").read_text())
+    del content["packages"]
+    (tmp_path / "history.json").write_text(json.dumps(content))
+    assert History(tmp_path, {"digest": "0a"}, [{"package": "numpy"}]).packages == [{"package": "numpy"}]
