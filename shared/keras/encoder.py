@@ -7,6 +7,7 @@ __all__ = ['EncoderBlock', 'Encoder', 'TransformerBlock']
 from typing import Any
 
 import keras
+from keras import layers
 
 from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, checked
@@ -156,35 +157,51 @@ class Encoder(_SelfAttending):
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")
-class TransformerBlock(EncoderBlock):
-    """An `EncoderBlock` as in Keras' own examples: their names, post-norm, ReLU.
+class TransformerBlock(layers.Layer):
+    """A post-norm encoder block with ReLU, of Keras' own layers.
 
-    embed_dim is d_model, ff_dim is d_ff, and rate is dropout.
+    An attached mask, (batch, length), hides keys and goes on with the output; rate is
+    that of the dropout on what each sub-layer adds.
     Source: keras.io, "Text classification with Transformer".
     """
 
-    @checked
     def __init__(
         self, embed_dim: int, num_heads: int, ff_dim: int, rate: float = 0.1, **kwargs
     ):
-        check_positive(embed_dim=embed_dim, ff_dim=ff_dim)
+        check_positive(embed_dim=embed_dim, num_heads=num_heads, ff_dim=ff_dim)
         check_rate(rate=rate)
-        super().__init__(
-            embed_dim,
-            num_heads,
-            ff_dim,
-            rate,
-            norm_first=False,
-            activation="relu",
-            **kwargs,
+        if embed_dim % num_heads:
+            raise ValueError(f"num_heads={num_heads} must divide embed_dim={embed_dim}")
+        super().__init__(**kwargs)
+        self.embed_dim = embed_dim
+        self.num_heads = num_heads
+        self.ff_dim = ff_dim
+        self.rate = rate
+        self.att = layers.MultiHeadAttention(num_heads, key_dim=embed_dim // num_heads)
+        self.ffn = keras.Sequential(
+            [layers.Dense(ff_dim, activation="relu"), layers.Dense(embed_dim)]
         )
+        self.layernorm1 = layers.LayerNormalization(epsilon=1e-5)
+        self.layernorm2 = layers.LayerNormalization(epsilon=1e-5)
+        self.dropout1 = layers.Dropout(rate)
+        self.dropout2 = layers.Dropout(rate)
+        self.supports_masking = True
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        config = super().get_config()
-        for fixed in ("norm_first", "activation", "eps"):
-            del config[fixed]
-        config["embed_dim"] = config.pop("d_model")
-        config["ff_dim"] = config.pop("d_ff")
-        config["rate"] = config.pop("dropout")
-        return config
+    def build(self, input_shape):
+        self.att.build(input_shape, input_shape)
+        self.ffn.build(input_shape)
+        self.layernorm1.build(input_shape)
+        self.layernorm2.build(input_shape)
+
+    def call(self, inputs):
+        attended = self.dropout1(self.att(inputs, inputs))
+        h = self.layernorm1(inputs + attended)
+        return self.layernorm2(h + self.dropout2(self.ffn(h)))
+
+    def get_config(self):
+        return super().get_config() | {
+            "embed_dim": self.embed_dim,
+            "num_heads": self.num_heads,
+            "ff_dim": self.ff_dim,
+            "rate": self.rate,
+        }
