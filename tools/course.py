@@ -220,6 +220,7 @@ def tidy(environment: Environment, arguments: argparse.Namespace) -> None:
     """write what can be computed into notebooks, README and teachers' pages, and lay out the code; runs no notebook"""
     environment.set_up("test")
     environment.run(environment.python, "tools/tidy.py")
+    environment.run(environment.python, "tools/notebooks.py", "export")  # a module says which cells it comes from
     environment.run(environment.python, "-m", "ruff", "format", "--quiet", ".")
 
 

@@ -1,7 +1,7 @@
 """Write what can be computed into notebooks, README and teachers' pages: `make tidy`.
 
 Minutes, tables of the chapters, the route between twins, ids of cells, the order of the glossary, metadata and layout. Nothing is
-run. What only a person can decide, such as a missing description of a figure, is left to the tests of form.
+run. What only a person can decide, such as a missing description of a figure, is left to the tests of form. Drafts are left alone.
 """
 
 import argparse
@@ -139,18 +139,14 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
     """Every file that is written from others, with the text that it should have."""
     found: dict[Path, str] = {}
     minutes: dict[tuple[str, str], int] = {}
-    listed = chapters.read(root / "shared/course.toml")
-    ready = [chapter for chapter in listed if chapter.status == "ready"]
-    for chapter in listed:
+    ready = [chapter for chapter in chapters.read(root / "shared/course.toml") if chapter.status == "ready"]
+    for chapter in ready:
         for page in PAGES:
             path = root / "notebooks" / chapter.folder / f"{page}.ipynb"
-            if not path.is_file() and chapter.status == "draft":
-                continue
             notebook = nbformat.read(path, as_version=4)
-            if chapter.status == "ready":
-                first, whole = times(notebook)
-                minutes[chapter.folder, page] = first
-                notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
+            first, whole = times(notebook)
+            minutes[chapter.folder, page] = first
+            notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
             found[path] = as_stored(notebook)
     course_map = nbformat.read(root / MAP, as_version=4)
     for cell in course_map.cells:

@@ -27,7 +27,8 @@ def differences(committed: Path, fresh: Path) -> list[str]:
     both = sorted(modules(fresh) & modules(committed))
     _, changed, _ = filecmp.cmpfiles(committed, fresh, both, shallow=False)
     return told + [
-        f"shared/{name} differs from its notebook: change the notebook, then run make export" for name in changed
+        f"shared/{name} differs from its notebook: run make export; a change belongs into the notebook"
+        for name in changed
     ]
 
 
@@ -43,7 +44,8 @@ def exported(folder: Path) -> Path:
 
 
 def test_modules_are_what_the_notebooks_export(tmp_path):
-    assert differences(ROOT / "shared", exported(tmp_path)) == []
+    told = differences(ROOT / "shared", exported(tmp_path))
+    assert not told, "\n".join(told)
 
 
 def test_a_stale_an_edited_and_an_orphaned_module_are_found(tmp_path):
