@@ -758,6 +758,9 @@ PATTERNS = [  # of x with the shape (2, 3, 4)
 
 def refused_by_every_track(track: str) -> list:
     module, floats, whole = TRACKS[track], tensor(track, FLOATS), tensor(track, FLOATS.astype("int32"))
+    tall = tensor(
+        track, FLOATS.swapaxes(1, 2)
+    )  # 2 divides its width alone, as it divides the height alone of the others
 
     def lenet(**wrong):
         return module.LeNet(**{**SMALL, **wrong})
@@ -768,6 +771,7 @@ def refused_by_every_track(track: str) -> list:
     rows = [
         (lambda: module.space_to_depth(floats, 4), ValueError, "block"),
         (lambda: module.space_to_depth(floats, 2), ValueError, "block"),
+        (lambda: module.space_to_depth(tall, 2), ValueError, "block"),
         (lambda: module.space_to_depth(floats, 0), ValueError, "block"),
         (lambda: module.space_to_depth(floats, 2.0), TypeError, "block"),
         (lambda: module.space_to_depth(floats[0], 3), TypeError, "x"),
@@ -777,6 +781,7 @@ def refused_by_every_track(track: str) -> list:
         (lambda: module.depth_to_space(floats, "2"), TypeError, "block"),
         (lambda: module.depth_to_space(floats[0], 2), TypeError, "x"),
         (lambda: module.patches(floats, 2), ValueError, "size"),
+        (lambda: module.patches(tall, 2), ValueError, "size"),
         (lambda: module.patches(floats, True), TypeError, "size"),
         (lambda: module.patches(None, 2), TypeError, "x"),
         (lambda: module.patches(floats[0], 3), TypeError, "x"),
@@ -787,9 +792,11 @@ def refused_by_every_track(track: str) -> list:
         (lambda: module.merge_heads(floats[0]), TypeError, "x"),
         (lambda: module.merge_heads("text"), TypeError, "x"),
         (lambda: module.max_pool(floats, 2), ValueError, "size"),
+        (lambda: module.max_pool(tall, 2), ValueError, "size"),
         (lambda: module.max_pool(floats, 0), ValueError, "size"),
         (lambda: module.max_pool(whole, 3), TypeError, "x"),
-        (lambda: module.mean_pool(floats, 4), ValueError, "size"),
+        (lambda: module.mean_pool(floats, 2), ValueError, "size"),
+        (lambda: module.mean_pool(tall, 2), ValueError, "size"),
         (lambda: module.mean_pool(whole, 3), TypeError, "x"),
         (lambda: lenet(height=6), ValueError, "height"),
         (lambda: lenet(width=0), ValueError, "width"),
