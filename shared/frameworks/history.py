@@ -118,17 +118,20 @@ def model_card(history: History) -> str:
     where = f"{best['threads']} cores" if run["device"] == "cpu" else run["device"]
     rows = [f"| {name} | {one['nats_per_token']:.3f} | {one['bits_per_byte']:.3f} |" for name, one in result.items()]
     came_from = [f"The text file {run['source']}, which is not in this folder."]
+    style = f"text in the style of {run['source']}"
     if history.packages:
+        style = "English text in the style of the documentation of Python packages"
         told = "The prose of the docstrings of these packages, in the versions that were installed then; their text is not in this folder."
         columns = ("package", "version", "license", "paragraphs", "digest")
         table = [[each[name] for name in columns] for each in history.packages]
         lines = [f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |" for row in table]
         came_from = [told, "", f"| {' | '.join(columns)} |", "|" + "--|" * len(columns), *lines]
     sizes = ", ".join(f"{key} {value}" for key, value in run["sizes"].items())
-    return f"""# A small language model of real English
+    title = "# A small language model" + (" of real English" if history.packages else f" of {run['source']}")
+    return f"""{title}
 
 A GPT-2 of {run["weights"]:,} weights ({sizes}), float16, trained by `make pretrain` of *Transformers Three Ways*, chapter 15. \
-It continues English text in the style of the documentation of Python packages. It knows no facts.
+It continues {style}. It knows no facts.
 
 ## Data
 

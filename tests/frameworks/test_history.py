@@ -87,6 +87,7 @@ def test_the_card_says_what_was_measured(tmp_path):
     own = History(tmp_path / "own", run | {"source": "my.txt"})
     own.curve, own.result = history.curve, history.result
     assert "The text file my.txt" in model_card(own) and "| package |" not in model_card(own)
+    assert "in the style of my.txt" in model_card(own) and "documentation" not in model_card(own)
     assert json.loads((tmp_path / "history.json").read_text())["run"] == run
 
 
