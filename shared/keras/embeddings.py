@@ -10,10 +10,19 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_positive, check_tokens
+from ..checks import check_positive, check_tokens, known_values
 from ..contracts import Any, Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
+def _as_ids(tokens: Any) -> Any:
+    """Whole numbers of any dtype as int32; a ValueError for others, where they are known."""
+    if "float" in keras.backend.standardize_dtype(tokens.dtype):
+        values = known_values(tokens)
+        if values is not None and (values % 1 != 0).any():
+            raise ValueError(f"tokens holds {values[values % 1 != 0][0]}: expected ids")
+    return ops.cast(tokens, "int32")
+
+
 @keras.saving.register_keras_serializable(package="three_ways")
 class TokenEmbedding(keras.layers.Layer):
     """A trained vector for each token of the vocabulary, looked up by its id.
@@ -26,7 +35,7 @@ class TokenEmbedding(keras.layers.Layer):
     @checked
     def __init__(self, d_model: int, vocab_size: int, scale: bool = True, **kwargs):
         check_positive(d_model=d_model, vocab_size=vocab_size)
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)  # or float16 would round large ids
         self.d_model, self.vocab_size, self.scale = d_model, vocab_size, scale
         self.factor = math.sqrt(d_model) if scale else 1.0
 
@@ -39,15 +48,16 @@ class TokenEmbedding(keras.layers.Layer):
         )
 
     @checked
-    def call(self, tokens: Integer[Any, "*batch length"]):
+    def call(self, tokens: Integer[Any, "*batch length"] | Float[Any, "*batch length"]):
         """The vector of each token: (..., length) to (..., length, d_model)."""
+        tokens = _as_ids(tokens)
         check_tokens(tokens, self.vocab_size)
 
         # 1 look up the row of each token
         # 2 multiply by the root of d_model
         # scale first, even by 1: the gradient is dense
-        scaled = self.embeddings * self.factor
-        return ops.take(scaled, ops.cast(tokens, "int32"), axis=0)
+        scaled = ops.cast(self.embeddings, self.compute_dtype) * self.factor
+        return ops.take(scaled, tokens, axis=0)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(..., length) to (..., length, d_model)."""
@@ -155,7 +165,7 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
     @checked
     def __init__(self, maxlen: int, vocab_size: int, embed_dim: int, **kwargs):
         check_positive(maxlen=maxlen, vocab_size=vocab_size, embed_dim=embed_dim)
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.maxlen, self.vocab_size, self.embed_dim = maxlen, vocab_size, embed_dim
 
     def build(self, input_shape: tuple) -> None:
@@ -171,7 +181,7 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         )
 
     @checked
-    def call(self, tokens: Integer[Any, "*batch length"]):
+    def call(self, tokens: Integer[Any, "*batch length"] | Float[Any, "*batch length"]):
         """Token plus position; a ValueError if longer than maxlen."""
         length = tokens.shape[-1]  # None where it is not known yet
         if length is not None and length > self.maxlen:
@@ -180,7 +190,8 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         # 1 look up a row for each token
         token_rows = self.tokens(tokens)
         # 2 take a row for each position
-        position_rows = self.positions[: ops.shape(tokens)[-1]]
+        positions = ops.cast(self.positions, self.compute_dtype)
+        position_rows = positions[: ops.shape(tokens)[-1]]
         # 3 add them
         return token_rows + position_rows
 

@@ -566,7 +566,8 @@ def refused_by_every_track(track: str) -> list:
         rows += [
             (lambda make=make: make()(array(np.array([[1, 5]]))), ValueError, "vocabulary"),
             (lambda make=make: make()(array(np.array([[-1, 2]]))), ValueError, "vocabulary"),
-            (lambda make=make: make()(array(np.array([[1.0, 2.0]], np.float32))), TypeError, "tokens"),
+            # Keras' own layers take whole numbers in floating-point; the others, and a half, are refused
+            (lambda make=make: make()(array(np.array([[1.0, 2.5]], np.float32))), (TypeError, ValueError), "tokens"),
             (lambda make=make: make()(array(np.array([[True, False]]))), TypeError, "tokens"),
         ]
     if track != "keras":  # which makes an array of a list
@@ -575,6 +576,38 @@ def refused_by_every_track(track: str) -> list:
             (lambda: positions(4)([[1.0, 2.0, 3.0, 4.0]]), TypeError, "x"),
         ]
     return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("make", ["TokenEmbedding", "TokenAndPositionEmbedding"])
+def test_keras_takes_the_ids_of_an_input_that_says_no_dtype(make, rng):
+    """`keras.Input((4,))` is float32, and what `fit` and `predict` are given is cast to it."""
+    layer = {
+        "TokenEmbedding": lambda: keras_embeddings.TokenEmbedding(8, 300),
+        "TokenAndPositionEmbedding": lambda: keras_embeddings.TokenAndPositionEmbedding(4, 300, 8),
+    }[make]()
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, layer(inputs))
+    tokens = rng.integers(0, 300, (3, 4))
+    expected = as_numpy(layer(tokens))
+    assert np.array_equal(model.predict(tokens, verbose=0), expected)
+    assert np.array_equal(as_numpy(layer(tokens.astype("float32"))), expected)
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_keras_mixed_precision_rounds_vectors_and_no_ids(policy):
+    for layer in (
+        keras_embeddings.TokenEmbedding(8, 3000, dtype=policy),
+        keras_embeddings.TokenAndPositionEmbedding(4, 3000, 8, dtype=policy),
+    ):
+        found = layer(np.array([[257.0, 2049.0]], "float32"))
+        assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
+        given, same, rounded = (
+            as_numpy(keras.ops.cast(each, "float32"))
+            for each in (found, layer(np.array([[257, 2049]])), layer(np.array([[256, 2048]])))
+        )
+        assert np.array_equal(given, same) and not np.array_equal(given, rounded)
 
 
 def backward(*shape: int):

@@ -546,6 +546,23 @@ def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(rng):
 
 
 @pytest.mark.keras
+def test_keras_model_as_its_users_write_it_runs(rng, tmp_path):
+    """Call for call as in the first of the course's sources: an input without a dtype, both layers by position, softmax."""
+    inputs = keras.layers.Input(shape=(6,))
+    x = TokenAndPositionEmbedding(6, 5, 8)(inputs)
+    for _ in range(2):
+        x = keras_track.TransformerBlock(8, 2, 12, rate=0.1)(x)
+    model = keras.Model(inputs=inputs, outputs=keras.layers.Dense(5, activation="softmax")(x))
+    model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    tokens = rng.integers(1, 5, (32, 6))
+    history = model.fit(tokens, tokens, epochs=8, batch_size=8, validation_split=0.25, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0] and "val_accuracy" in history
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(loaded.predict(tokens, verbose=0), model.predict(tokens, verbose=0))
+
+
+@pytest.mark.keras
 def test_keras_transformer_block_hands_its_mask_on(rng):
     """So the mean over positions, and the loss of `fit`, are those of the real tokens."""
     tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 0, 0, 0]])
