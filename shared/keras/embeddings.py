@@ -15,7 +15,7 @@ from ..contracts import Any, Float, Integer, checked
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 def _as_ids(tokens: Any) -> Any:
-    """Whole numbers of any dtype as int32; a ValueError for others, where they are known."""
+    """Whole numbers of any dtype as int32; others raise ValueError, if they are known."""
     if "float" in keras.backend.standardize_dtype(tokens.dtype):
         values = known_values(tokens)
         if values is not None and (values % 1 != 0).any():
@@ -56,8 +56,8 @@ class TokenEmbedding(keras.layers.Layer):
         # 1 look up the row of each token
         # 2 multiply by the root of d_model
         # scale first, even by 1: the gradient is dense
-        scaled = ops.cast(self.embeddings, self.compute_dtype) * self.factor
-        return ops.take(scaled, tokens, axis=0)
+        table = ops.cast(self.embeddings, self.compute_dtype)
+        return ops.take(table * self.factor, tokens, axis=0)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(..., length) to (..., length, d_model)."""

@@ -160,8 +160,8 @@ class Encoder(_SelfAttending):
 class TransformerBlock(layers.Layer):
     """A post-norm encoder block with ReLU, of Keras' own layers.
 
-    An attached mask, (batch, length), hides keys and goes on with the output; rate is
-    that of the dropout on what each sub-layer adds.
+    A mask that is attached to the input hides padding, and is attached to the output.
+    rate is that of the dropout on what each of the two sub-layers adds.
     Source: keras.io, "Text classification with Transformer".
     """
 
@@ -177,14 +177,20 @@ class TransformerBlock(layers.Layer):
         self.num_heads = num_heads
         self.ff_dim = ff_dim
         self.rate = rate
-        self.att = layers.MultiHeadAttention(num_heads, key_dim=embed_dim // num_heads)
-        self.ffn = keras.Sequential(
-            [layers.Dense(ff_dim, activation="relu"), layers.Dense(embed_dim)]
+        dtype = self.dtype_policy
+        self.att = layers.MultiHeadAttention(
+            num_heads, key_dim=embed_dim // num_heads, dtype=dtype
         )
-        self.layernorm1 = layers.LayerNormalization(epsilon=1e-5)
-        self.layernorm2 = layers.LayerNormalization(epsilon=1e-5)
-        self.dropout1 = layers.Dropout(rate)
-        self.dropout2 = layers.Dropout(rate)
+        self.ffn = keras.Sequential(
+            [
+                layers.Dense(ff_dim, activation="relu", dtype=dtype),
+                layers.Dense(embed_dim, dtype=dtype),
+            ]
+        )
+        self.layernorm1 = layers.LayerNormalization(epsilon=1e-5, dtype=dtype)
+        self.layernorm2 = layers.LayerNormalization(epsilon=1e-5, dtype=dtype)
+        self.dropout1 = layers.Dropout(rate, dtype=dtype)
+        self.dropout2 = layers.Dropout(rate, dtype=dtype)
         self.supports_masking = True
 
     def build(self, input_shape):
