@@ -80,6 +80,7 @@ class Environment:
         python, _, uv = self.answer(code).partition("\n")
         if not self.here and python != "{} {}".format(*sys.version_info):
             make_venv(self.folder)
+            uv = ""  # the one that was asked is gone
         if uv.strip() != pin[1]:
             pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", pin[0])
             if self.status_of(self.python, *pip):

@@ -83,6 +83,19 @@ def test_the_course_is_installed_where_notebooks_find_it(environment, monkeypatc
     assert environment.calls[-1][-2:] == ("--editable", ".")
 
 
+@pytest.mark.parametrize("python", ["3 10", ""])
+def test_an_environment_of_another_python_is_made_again_with_a_uv_of_its_own(monkeypatch, python):
+    """Though the old one, which is cleared, had the right one; `make lab PYTHON=python3.12` after another Python's."""
+    pin = next(line for line in (ROOT / "pins.txt").read_text().splitlines() if line.startswith("uv=="))
+    environment = installation.Environment(here=False)
+    done = []
+    monkeypatch.setattr(environment, "answer", lambda code: f"{python}\n{pin.removeprefix('uv==')}\n")
+    monkeypatch.setattr(environment, "status_of", lambda *command: done.append(command[-1]))
+    monkeypatch.setattr(installation, "make_venv", lambda folder: done.append(folder.name))
+    environment.get_uv()
+    assert done == [".venv", pin]
+
+
 def test_what_is_installed_needs_no_network(tmp_path):
     """uv asks nothing, and nobody, where all is there: a second `make lab` without a network."""
     environment = installation.Environment(here=True)
