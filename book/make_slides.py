@@ -20,7 +20,8 @@ from pygments.formatters import HtmlFormatter
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+from folds import main_line
 from shared.files import write_whole
 
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings
@@ -57,10 +58,10 @@ def reveal() -> tuple[str, str]:
 
 
 def cells_of(notebook: nbformat.NotebookNode, path: Path) -> list[nbformat.NotebookNode]:
-    """The cells under the headings that become slides."""
+    """The cells under the headings that become slides, without those of Later sections."""
     found = {section: [] for section in SECTIONS}
     section = ""
-    for cell in notebook.cells:
+    for cell in main_line(notebook.cells):
         heading = re.search(r"^## (.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
         section = heading[1].strip() if heading else section
         if section in found:

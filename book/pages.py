@@ -1,4 +1,4 @@
-"""What the book adds to Sphinx: the route, the same heading in the other notebooks, formulas as drawings, figures as files."""
+"""What the book adds to Sphinx: the route, the same heading in the other notebooks, folds, formulas as drawings, figures as files."""
 
 import base64
 import functools
@@ -87,6 +87,25 @@ def store_images(app, doctree, docname) -> None:
         text = text if scripted and app.builder.name != "epub" else _IMAGE.sub(store, text)
         text = as_xml(text) if app.builder.name == "epub" else text
         node.replace_self(nodes.raw("", text, format="html"))
+
+
+def fold(app, doctree, docname) -> None:
+    """Later sections and answers to predictions are folded; an EPUB, which some readers cannot unfold, shows them."""
+    if app.builder.name == "epub":
+        return
+
+    def raw(text: str) -> nodes.raw:
+        return nodes.raw("", text, format="html")
+
+    for section in list(doctree.findall(nodes.section)):
+        if section[0].astext().startswith("Later"):
+            section.insert(1, raw("</summary>"))
+            section.insert(0, raw('<details class="fold later"><summary>'))
+            section.append(raw("</details>"))
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") == "cell_code_output" and "tag_answer" in cell.parent["classes"]:
+            cell.insert(0, raw('<details class="fold answer"><summary>Show the answer</summary>'))
+            cell.append(raw("</details>"))
 
 
 def as_xml(text: str) -> str:
@@ -196,6 +215,7 @@ def setup(app) -> dict[str, bool]:
     app.connect("doctree-read", collect_ids)
     app.connect("doctree-resolved", link_twins)
     app.connect("doctree-resolved", store_images)
+    app.connect("doctree-resolved", fold)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", copy_files)
     app.add_html_math_renderer(

@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import folds
 import nbformat
 import processors
 
@@ -79,6 +80,7 @@ def run(path: Path, fresh_timings: bool = False) -> None:
         kept |= {cell.id: cell.outputs for cell in timed.cells if cell.id in sources.keys() - kept.keys()}
     execute(notebook, path.parent, TIMINGS="once", **processors.variables("avx2"))
     notebook.metadata = nbformat.from_dict(METADATA)
+    folds.close(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)

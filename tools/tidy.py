@@ -1,7 +1,8 @@
 """Write what can be computed into notebooks, README and teachers' pages: `make tidy`.
 
-Minutes, tables of the chapters, the route between twins, ids of cells, the order of the glossary, metadata and layout. Nothing is
-run. What only a person can decide, such as a missing description of a figure, is left to the tests of form. Drafts are left alone.
+Minutes, tables of the chapters, the route between twins, ids of cells, the order of the glossary, what is stored closed, metadata
+and layout. Nothing is run. What only a person can decide, such as a missing description of a figure, is left to the tests of form.
+Drafts are left alone.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 
+import folds
 import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +34,6 @@ ROUTES = {
 _TIMES = re.compile(
     r"(?:First reading: about \d+ minutes; with everything and the exercises, about \d+|About \d+ minutes(?:, \d+ of them [^.]*)?)\."
 )
-_HEADING = re.compile(r"^(#{1,6}) +(.+)$", re.MULTILINE)
 _TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>")
 
@@ -57,24 +58,11 @@ def minutes_of(cell: nbformat.NotebookNode) -> float:
     return len(words) / WORDS + shown * FIGURE
 
 
-def later(cells: list) -> Iterator[bool]:
-    """For each cell, whether it is under a heading that begins with "Later"."""
-    level = 0
-    for cell in cells:
-        if cell.cell_type == "markdown":
-            for signs, text in _HEADING.findall(cell.source):
-                if level and len(signs) <= level:
-                    level = 0
-                if not level and text.startswith("Later"):
-                    level = len(signs)
-        yield bool(level)
-
-
 def times(notebook: nbformat.NotebookNode) -> tuple[int, int]:
     """The minutes of a first reading, and of everything with the exercises, in steps of five."""
-    each = [minutes_of(cell) for cell in notebook.cells]
-    first = sum(minutes for minutes, is_later in zip(each, later(notebook.cells)) if not is_later)
-    return tuple(max(5, 5 * round(minutes / 5)) for minutes in (first, 2 * sum(each)))
+    first = sum(minutes_of(cell) for cell in folds.main_line(notebook.cells))
+    whole = sum(minutes_of(cell) for cell in notebook.cells)
+    return tuple(max(5, 5 * round(minutes / 5)) for minutes in (first, 2 * whole))
 
 
 def with_opening(source: str, page: str, first: int, whole: int) -> str:
@@ -187,6 +175,7 @@ def teachers_pages(root: Path, ready: list, minutes: dict) -> Iterator[tuple[Pat
 def as_stored(notebook: nbformat.NotebookNode) -> str:
     """A notebook as `make run` writes it."""
     with_ids(notebook.cells)
+    folds.close(notebook.cells)
     notebook.metadata = nbformat.from_dict(notebooks.METADATA)
     notebook.nbformat_minor = max(notebook.nbformat_minor, 5)
     return nbformat.writes(notebook) + "\n"

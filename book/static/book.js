@@ -1,4 +1,4 @@
-// The reader's framework, remembered from page to page, and boxes that scroll sideways by keyboard too.
+// The reader's framework, remembered from page to page; boxes that scroll sideways by keyboard too; folds that a link opens.
 (() => {
   "use strict";
   const FRAMEWORKS = ["pytorch", "keras"];
@@ -51,6 +51,17 @@
     }
   };
 
+  // A link to a heading opens the fold that the heading closes, and those around it.
+  const unfold = (anchor) => {
+    const target = document.getElementById(decodeURIComponent(anchor.slice(1)));
+    if (!target) return;
+    const own = target.closest("section").querySelector(":scope > details.fold");
+    for (let each = own || target; each; each = each.parentElement.closest("details")) {
+      if (each.matches("details")) each.open = true;
+    }
+    target.scrollIntoView();
+  };
+
   for (const paragraph of document.querySelectorAll(".choice")) {
     paragraph.hidden = false;
     paragraph.querySelector("select").addEventListener("change", (event) => remember(event.target.value));
@@ -59,11 +70,17 @@
     const link = event.target.closest(".tracks a, p.twins a, .route a");
     if (link && FRAMEWORKS.includes(trackOf(link))) remember(trackOf(link));
   });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']"); // also where the address is this one already
+    if (link) unfold(link.hash);
+  });
+  window.addEventListener("hashchange", () => unfold(location.hash));
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const bar of document.querySelectorAll(".sidebar-toggle:checked")) bar.click(); // closes it
   });
   show(remembered());
+  unfold(location.hash);
   reachable();
   window.addEventListener("resize", reachable);
   window.addEventListener("load", reachable);

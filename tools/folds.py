@@ -1,0 +1,70 @@
+"""What a notebook stores closed: the sections that a first reading leaves out, and the answers to its predictions.
+
+A section is closed if its `###` heading begins with "Later", and an output if its cell is tagged `answer`. JupyterLab keeps both
+in the metadata of a cell: a collapsed heading hides the cells below it, up to the next heading of its level or above, and a
+hidden output is shown when the reader clicks on it or runs the cell. The book makes folds of the same sections and outputs.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import nbformat
+from markdown_it import MarkdownIt
+
+ANSWER = "answer"
+COLLAPSED = "jp-MarkdownHeadingCollapsed"
+# A comment in a block of code is no heading; what is inside a heading stays as it is written.
+_BLOCKS = MarkdownIt("commonmark").disable("inline")
+
+
+def headings(cell: nbformat.NotebookNode) -> list[tuple[int, str, int]]:
+    """The level of each heading of a cell, its text, and the line on which it begins, counted from 0."""
+    if cell.cell_type != "markdown":
+        return []
+    tokens = _BLOCKS.parse(cell.source)
+    return [
+        (int(token.tag[1]), text.content, token.map[0])
+        for token, text in zip(tokens, tokens[1:])
+        if token.type == "heading_open" and token.level == 0
+    ]
+
+
+def later(cells: Iterable[nbformat.NotebookNode]) -> Iterator[bool]:
+    """For each cell, whether a first reading leaves it out: whether it is under a heading that begins with "Later"."""
+    closed = 0  # the level of that heading
+    for cell in cells:
+        for level, text, _ in headings(cell):
+            if level <= closed:
+                closed = 0
+            if not closed and text.startswith("Later"):
+                closed = level
+        yield bool(closed)
+
+
+def main_line(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """The cells of a first reading."""
+    return [cell for cell, is_later in zip(cells, later(cells)) if not is_later]
+
+
+def is_answer(cell: nbformat.NotebookNode) -> bool:
+    return ANSWER in cell.metadata.get("tags", [])
+
+
+def close(cells: Iterable[nbformat.NotebookNode]) -> None:
+    """Store closed the sections and outputs that are to be closed, and no others, whatever an author's JupyterLab has saved."""
+    for cell in cells:
+        found = headings(cell)
+        set_where(cell.metadata, COLLAPSED, bool(found) and found[0][1].startswith("Later"))
+        if cell.cell_type == "code":
+            # JupyterLab keeps the older "collapsed" equal to "outputs_hidden", and would add the one that is missing.
+            jupyter = cell.metadata.pop("jupyter", {})
+            set_where(jupyter, "outputs_hidden", is_answer(cell))
+            set_where(cell.metadata, "jupyter", jupyter)
+            set_where(cell.metadata, "collapsed", is_answer(cell))
+
+
+def set_where(metadata: dict, key: str, value: bool | dict) -> None:
+    """Set a key that has something to say, and remove one that has not."""
+    if value:
+        metadata[key] = value
+    else:
+        metadata.pop(key, None)
