@@ -21,7 +21,7 @@ from pygments.formatters import HtmlFormatter
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
-from folds import main_line
+from folds import BLANK, main_line
 from shared.files import write_whole
 
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings
@@ -121,7 +121,8 @@ def pieces(cells: list[nbformat.NotebookNode]) -> list[tuple[nbformat.NotebookNo
         if "inputs" not in cell.metadata.get("tags", []) or cell.source.strip():
             parts = [nbformat.v4.new_code_cell(part) for part in chunks(cell.source)]
             found += [(part, asked and part is parts[0]) for part in parts]
-        found += [(nbformat.v4.new_code_cell("", outputs=[output]), False) for output in cell.outputs]
+        shown = [output for output in cell.outputs if output != BLANK]
+        found += [(nbformat.v4.new_code_cell("", outputs=[output]), False) for output in shown]
         asked = False
     return found
 

@@ -12,6 +12,8 @@ from markdown_it import MarkdownIt
 
 ANSWER = "answer"
 COLLAPSED = "jp-MarkdownHeadingCollapsed"
+# In place of a hidden output, JupyterLab shows the first line of a cell's first output, which could be the answer: this one has none.
+BLANK = nbformat.v4.new_output("display_data")
 # A comment in a block of code is no heading; what is inside a heading stays as it is written.
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
 
@@ -60,6 +62,7 @@ def close(cells: Iterable[nbformat.NotebookNode]) -> None:
             set_where(jupyter, "outputs_hidden", is_answer(cell))
             set_where(cell.metadata, "jupyter", jupyter)
             set_where(cell.metadata, "collapsed", is_answer(cell))
+            cell.outputs = [BLANK] * is_answer(cell) + [output for output in cell.outputs if output != BLANK]
 
 
 def set_where(metadata: dict, key: str, value: bool | dict) -> None:

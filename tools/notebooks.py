@@ -80,7 +80,6 @@ def run(path: Path, fresh_timings: bool = False) -> None:
         kept |= {cell.id: cell.outputs for cell in timed.cells if cell.id in sources.keys() - kept.keys()}
     execute(notebook, path.parent, TIMINGS="once", **processors.variables("avx2"))
     notebook.metadata = nbformat.from_dict(METADATA)
-    folds.close(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
@@ -90,6 +89,7 @@ def run(path: Path, fresh_timings: bool = False) -> None:
                     output.execution_count = cell.execution_count
         if cell.id in sources:
             cell.metadata["timed_source"] = sources[cell.id]
+    folds.close(notebook.cells)
     write_whole(path, nbformat.writes(notebook) + "\n")
 
 

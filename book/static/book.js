@@ -51,14 +51,12 @@
     }
   };
 
-  // A link to a heading opens the fold that the heading closes, and those around it.
+  // A link to a heading opens the fold of its section, and those around it.
   const unfold = (anchor) => {
     const target = document.getElementById(decodeURIComponent(anchor.slice(1)));
-    if (!target) return;
-    const own = target.closest("section").querySelector(":scope > details.fold");
-    for (let each = own || target; each; each = each.parentElement.closest("details")) {
-      if (each.matches("details")) each.open = true;
-    }
+    let fold = target?.closest("section")?.querySelector(":scope > .fold") || target?.closest(".fold");
+    if (!fold) return;
+    for (; fold; fold = fold.parentElement.closest(".fold")) fold.open = true;
     target.scrollIntoView();
   };
 
