@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from folds import BLANK, main_line
+
 from shared.files import write_whole
 
 TRACKS = ("numpy", "pytorch", "keras")  # compare has neither of the two headings

@@ -6,6 +6,7 @@ hidden output is shown when the reader clicks on it or runs the cell. The book m
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import nbformat
 from markdown_it import MarkdownIt
@@ -25,7 +26,7 @@ def headings(cell: nbformat.NotebookNode) -> list[tuple[int, str, int]]:
     tokens = _BLOCKS.parse(cell.source)
     return [
         (int(token.tag[1]), text.content, token.map[0])
-        for token, text in zip(tokens, tokens[1:])
+        for token, text in pairwise(tokens)
         if token.type == "heading_open" and token.level == 0
     ]
 

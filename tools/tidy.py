@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import folds
 import nbformat
 
-import folds
 import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent

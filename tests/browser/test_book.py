@@ -7,12 +7,15 @@ import threading
 import zipfile
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 import axe_playwright_python
+import pages
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
 from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -396,6 +399,55 @@ def test_what_scrolls_sideways_is_reached_by_keyboard(page):
         "['auto', 'scroll'].includes(getComputedStyle(each).overflowX)).map(each => each.tabIndex)"
     )
     assert len(boxes) > 5 and set(boxes) == {0}
+
+
+def folded(builder: str) -> str:
+    """What `pages.fold` makes of a page with a Later section and the answer to a prediction."""
+    later = nodes.section("", nodes.title("", "Later: more"), nodes.paragraph("", "Much more."), ids=["later-more"])
+    output = nodes.container("", nodes.paragraph("", "2"), nb_element="cell_code_output")
+    page = nodes.section(
+        "", nodes.title("", "Use it"), nodes.container("", output, classes=["cell", "tag_answer"]), later
+    )
+    pages.fold(SimpleNamespace(builder=SimpleNamespace(name=builder)), page, "page")
+    return "\n".join(text.astext() for text in page.findall(nodes.Text))
+
+
+def test_later_sections_and_answers_are_folded_in_the_site():
+    answer = '<details class="fold answer"><summary>Show the answer</summary>\n2\n</details>'
+    section = '<details class="fold later"><summary>\nLater: more\n</summary>\nMuch more.\n</details>'
+    assert folded("html") == f"Use it\n{answer}\n{section}"
+    assert folded("epub") == "Use it\n2\nLater: more\nMuch more."
+
+
+@pytest.fixture
+def section(page):
+    """A section that is folded, with a heading inside, on a page with links to both."""
+    go(page, "index.html")
+    page.locator("article").evaluate(
+        "article => article.innerHTML += `<a href='#later-more'>later</a> <a href='#inside'>inside</a>"
+        "<div style='height: 3000px'></div><section id='later-more'><details class='fold later'><summary><h3>Later</h3></summary>"
+        "<section id='inside'><h4>Inside</h4><p>Much more.</p></section></details></section>`"
+    )
+    return page.locator("section#later-more")
+
+
+@pytest.mark.parametrize("name", ["later", "inside"])
+def test_a_link_opens_the_section_that_it_leads_into(page, section, name):
+    text = section.get_by_text("Much more.")
+    expect(text).not_to_be_visible()
+    for _ in range(2):  # the second time, the address is the same
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(text).to_be_in_viewport()
+        section.locator("summary").click()
+        expect(text).not_to_be_visible()
+
+
+def test_on_paper_what_is_folded_is_there(page, section):
+    page.emulate_media(media="print")
+    shown = "each => each.checkVisibility({contentVisibilityAuto: true})"
+    assert section.get_by_text("Much more.").evaluate(shown)
+    page.emulate_media(media="screen")
+    assert not section.get_by_text("Much more.").evaluate(shown)
 
 
 def test_the_attention_explorer_works_in_the_book(page):

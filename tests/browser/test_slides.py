@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import folds
 import make_slides
 import nbformat
 import pytest
@@ -18,6 +19,7 @@ LOOKED_AT = {
     "slide_wide_table": ("15_real_text-pytorch", "behind another sentence\t5.3"),
     "slide_code": ("04_tokenization-numpy", "best = min"),
 }
+HIDDEN = {"tags": ["answer"], "collapsed": True, "jupyter": {"outputs_hidden": True}}
 # What a slide of 1280 by 720 shows: its size, its smallest code, pictures that did not load, formulas without a size.
 SEEN = """() => {
   const box = Reveal.getCurrentSlide();
@@ -126,6 +128,21 @@ def test_pictures_to_look_at(deck, page, screenshots, picture):
             page.screenshot(path=screenshots / f"{picture}.png")
             return
     pytest.fail(f"no slide of {name} says {words}")
+
+
+def test_a_later_section_is_on_no_slide_and_a_hidden_answer_is_on_the_next():
+    text, printed = nbformat.v4.new_markdown_cell, nbformat.v4.new_output("stream", text="2\n")
+    answer = nbformat.v4.new_code_cell("1 + 1", execution_count=1, outputs=[folds.BLANK, printed], metadata=HIDDEN)
+    cells = [
+        text("## Why\n\nText."),
+        text("### Later: more\n\nMuch more."),
+        text("## By hand\n\n**Predict.** How much?"),
+    ]
+    deck = make_slides.lay_out(nbformat.v4.new_notebook(cells=[*cells, answer]), Path("x.ipynb"))
+    assert "Later" not in "\n".join(cell.source for cell in deck.cells)
+    begun = [cell.metadata["slideshow"]["slide_type"] for cell in deck.cells]
+    assert begun == ["slide", "slide", "slide", "-"]
+    assert deck.cells[-1].outputs == [printed] and HIDDEN.keys().isdisjoint(deck.cells[-1].metadata)
 
 
 def test_what_is_wrong_is_said(tmp_path):

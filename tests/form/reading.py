@@ -1,9 +1,11 @@
 """What the tests of form look at: the notebooks of the chapters that are no drafts, and how a test is asked for each of them."""
 
+import ast
 import functools
 import re
 from pathlib import Path
 
+import folds
 import nbformat
 import pytest
 
@@ -17,16 +19,27 @@ PAGES = (*TRACKS, "compare")
 CHECK = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
 
 
-def for_each_chapter():
-    """Ask a test for each chapter; `make test CHAPTER=06` asks it for that one."""
+@functools.cache
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+@functools.cache
+def with_a_main_line() -> list[chapters.Chapter]:
+    """The chapters whose NumPy notebook says what a first reading leaves out."""
+    return [each for each in chapters.ready() if any(folds.later(read(NOTEBOOKS / each.folder / "numpy.ipynb").cells))]
+
+
+def for_each_chapter(found: list[chapters.Chapter] | None = None):
+    """Ask a test for each chapter, or each of those given; `make test CHAPTER=06` asks it for that one."""
+    asked = chapters.ready() if found is None else found
     return pytest.mark.parametrize(
-        "chapter",
-        [pytest.param(each, id=each.folder, marks=pytest.mark.chapter(each.number)) for each in chapters.ready()],
+        "chapter", [pytest.param(each, id=each.folder, marks=pytest.mark.chapter(each.number)) for each in asked]
     )
 
 
-def for_each_page():
-    """Ask a test for each notebook of each chapter."""
+def for_each_page(found: list[chapters.Chapter] | None = None):
+    """Ask a test for each notebook of each chapter, or of each of those given."""
     return pytest.mark.parametrize(
         "path",
         [
@@ -35,15 +48,10 @@ def for_each_page():
                 id=f"{each.folder}/{name}",
                 marks=pytest.mark.chapter(each.number),
             )
-            for each in chapters.ready()
+            for each in (chapters.ready() if found is None else found)
             for name in PAGES
         ],
     )
-
-
-@functools.cache
-def read(path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(path, as_version=4)
 
 
 def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
@@ -71,3 +79,14 @@ def asked(chapter: chapters.Chapter) -> dict[str, str]:
         cell.source for name in PAGES for cell in prose(read(NOTEBOOKS / chapter.folder / f"{name}.ipynb"))
     )
     return dict(re.findall(r"^\*\*(\d\d\.\d+) [^*]+\*\* \((predict|code|explore)", source, re.MULTILINE))
+
+
+def imported(source: str) -> set[str]:
+    """The modules that code imports, in functions too, and what it imports from each: `a.b` for `from a import b`."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found

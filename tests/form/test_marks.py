@@ -1,10 +1,9 @@
 """`make test CHAPTER=06` runs what depends on chapter 06: a test elsewhere that imports its modules carries its mark."""
 
-import ast
 import re
 
 import pytest
-from reading import ROOT
+from reading import ROOT, imported
 
 from shared.chapters import all_chapters
 
@@ -17,15 +16,9 @@ FILES = [
 def chapters_that_are_imported(source: str) -> set[str]:
     """The numbers of the chapters whose modules a test imports."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            module = re.match(r"shared\.(?:numpy|pytorch|keras|drawing|exercises)\.(\w+)", name or "")
-            found |= {CHAPTERS[module[1]]} if module and module[1] in CHAPTERS else set()
+    for name in imported(source):
+        module = re.match(r"shared\.(?:numpy|pytorch|keras|drawing|exercises)\.(\w+)", name)
+        found |= {CHAPTERS[module[1]]} if module and module[1] in CHAPTERS else set()
     return found
 
 

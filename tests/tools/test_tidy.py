@@ -95,7 +95,6 @@ def test_minutes_are_those_of_the_rule():
         text("## Check it\n\nText.", "f"),
     ]
     notebook = v4.new_notebook(cells=cells)
-    assert list(tidy.later(cells)) == [False, False, False, True, True, False]
     assert [round(tidy.minutes_of(cell), 1) for cell in cells] == [10, 12, 1.0, 5.0, 10, 0.0]
     assert tidy.times(notebook) == (25, 75)
 
