@@ -9,6 +9,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import folds
 import nbformat
 import pytest
 from playwright.sync_api import Page
@@ -118,6 +119,37 @@ def test_figures_are_described_to_a_screen_reader(page, lab):
     assert any(text.startswith("Multi-head attention: ") for text in heard)
     assert any(text.startswith("Attention map, self-attention, padding masked: ") for text in heard)
     assert "The steps of MultiHeadAttention in NumPy, PyTorch and Keras" in heard
+
+
+def test_a_later_section_is_collapsed_and_an_answer_is_hidden_until_its_cell_is_run(page, lab, screenshots):
+    text, printed = nbformat.v4.new_markdown_cell, nbformat.v4.new_output("stream", text="forty-two\n")
+    tagged = {"metadata": {"tags": ["answer"]}, "outputs": [printed], "execution_count": 1}
+    answer = nbformat.v4.new_code_cell('print("forty" + "-two")', **tagged)
+    later = [text("### Later: more\n\nWhat it is for."), text("Much more."), text("### The end\n\nText.")]
+    cells = [text("**Predict.** How much?"), answer, *later]
+    folds.close(cells)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), screenshots / "folds.ipynb")
+
+    page.goto(f"{lab}/lab/tree/tests/browser/screenshots/folds.ipynb?reset")
+    wait_for_kernel(page)
+    page.screenshot(path=screenshots / "lab_folds.png")
+    notebook, shown = page.locator(".jp-Notebook"), page.locator(".jp-RenderedMarkdown :is(p, h3):visible")
+    assert [each.partition("¶")[0] for each in shown.all_inner_texts()] == [
+        "Predict. How much?",
+        "Later: more",
+        "What it is for.",
+        "The end",
+        "Text.",
+    ]
+    assert notebook.get_by_text("forty-two").count() == 0  # not even in place of the output
+    notebook.get_by_text("1 cell hidden").click()
+    shown.filter(has_text="Much more.").wait_for()
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Control+Enter")
+    notebook.get_by_text("forty-two").wait_for(timeout=60_000)
+    page.keyboard.press("Control+s")
+    page.wait_for_selector(CHANGED, state="detached", timeout=10_000)
 
 
 def test_the_attention_explorer_works_in_a_notebook_that_is_trusted_and_can_be_read_in_one_that_is_not(
