@@ -43,8 +43,8 @@ _TABLE = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45
 _CELL = "border:1px solid #9aa1a9;padding:6px 8px;text-align:left;vertical-align:top"
 _CODE = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace;text-align:left"
 _CODE += ";white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
-# A line is broken between its chunks. One that is wider than its column is the only one that is broken inside.
-_CHUNK = "display:inline-block;max-width:100%;text-indent:0"
+# A line is broken between its chunks: each goes to the next line whole, unless it is wider than the column.
+_CHUNK = "display:inline-block;max-width:100%;box-sizing:border-box;padding-left:0.6em;text-indent:-0.6em"
 _MARK = "background-color:rgba(255,170,0,0.3);color:inherit;border-radius:2px"
 _MARKED = ("Name", "Literal", "Keyword.Constant")
 
@@ -63,7 +63,8 @@ def _tokens(code: str) -> list[list[tuple[str, str]]]:
 
 def _words(code: str) -> set[str]:
     """The names, numbers and texts in some code."""
-    return {text for line in _tokens(code) for kind, text in line if kind.startswith(_MARKED)}
+    found = {text for line in _tokens(code) for kind, text in line if kind.startswith(_MARKED)}
+    return found - {"'", '"'}
 
 
 def _may_break(before: str, kind: str, text: str) -> bool:
@@ -75,9 +76,9 @@ def _may_break(before: str, kind: str, text: str) -> bool:
 
 
 def _chunk(code: str) -> str:
-    """A part of a line that isn't broken; the spaces behind it are outside, where a line may end."""
+    """A part of a line; the spaces behind it are outside, where a line may end."""
     text = code.rstrip(" ")
-    return (f'<span style="{_CHUNK}">{text}</span>' if text else "") + code[len(text) :]
+    return f'<span style="{_CHUNK}">{text}</span>{code[len(text) :]}'
 
 
 def _colored(code: str, marked: Collection[str] = ()) -> str:
@@ -89,25 +90,30 @@ def _colored(code: str, marked: Collection[str] = ()) -> str:
     """
     lines = []
     for line in _tokens(code):
-        before, chunks, chunk = "", "", ""
+        before, chunks, comment = "", [""], ""
         for kind, text in line:
             part = html.escape(text)
             found = next((ink for start, ink in _INK.items() if kind.startswith(start)), None)
             if found:
                 part = f'<span style="color:{private.editor_color(*found)}">{part}</span>'
+            if kind == "Operator" and text in (".", "="):  # where a chunk that is too wide is broken first
+                part = f"<wbr>{part}" if text == "." else f"{part}<wbr>"
             if text in marked and kind.startswith(_MARKED):
                 part = f'<mark style="{_MARK}">{part}</mark>'
-            if kind.startswith("Comment"):  # it may be broken at each space
-                chunks, chunk = chunks + _chunk(chunk) + part, ""
-            elif not before.strip() or _may_break(before, kind, text):
-                chunks, chunk = chunks + _chunk(chunk), part
+            if kind.startswith("Comment"):  # the end of a line, which may be broken at each space
+                comment = part
+            elif before.strip() and _may_break(before, kind, text):
+                chunks.append(part)
             else:
-                chunk += part
+                chunks[-1] += part
             before += text
         hang = 0.6 * (len(before) - len(before.lstrip()) + 2)  # em: the width of a letter is 0.6 of its height
         style = f"display:block;padding-left:{hang:.1f}em;text-indent:-{hang:.1f}em"
-        lines.append(f'<span style="{style}">{chunks}{_chunk(chunk)}</span>')
-    return "".join(lines)
+        first, *others = chunks
+        shown = "<wbr>".join([first, *map(_chunk, others)])
+        lines.append(f'<span style="{style}">{shown}{comment}')
+    # The newlines are for a page that drops the styles; at the end of a block they are not seen.
+    return "\n</span>".join(lines) + "</span>"
 
 
 def _pre(code: str, marked: Collection[str] = ()) -> str:
@@ -143,10 +149,12 @@ def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> H
     for same, run in itertools.groupby(rows, key=_is_same):
         run = list(run)
         if same:
+            words, code = run[0].words, _code(run[0])
+            if len(run) > 1:
+                words, code = "", _together(run)
+            cell = f'<td colspan="3" style="{_CELL}">{_pre(code)}</td>'
             label = label_of(run[0].first, run[-1].last)
-            words, code = (run[0].words, next(iter(run[0].codes.values()))) if len(run) == 1 else ("", _together(run))
-            cells = f'<td colspan="3" style="{_CELL}">{_pre(code)}</td>'
-            body.append(_row(label, f"{html.escape(words)}<br><i>the same in all three</i>", cells))
+            body.append(_row(label, f"{html.escape(words)}<br><i>the same in all three</i>", cell))
         else:
             for row in run:
                 cells = "".join(_cell(track, row, rows, columns) for track in TRACKS)
@@ -155,10 +163,10 @@ def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> H
         f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
     )
     widths = "".join(f'<col style="width:{width}%">' for width in (10, 30, 30, 30))
-    legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
-    caption = (
-        f'<caption style="caption-side:bottom;text-align:left">{legend}</caption>' if "<mark" in "".join(body) else ""
-    )
+    caption = ""
+    if "<mark" in "".join(body):
+        legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
+        caption = f'<caption style="caption-side:bottom;text-align:left;padding:6px 0;color:inherit">{legend}</caption>'
     label = f"The steps of {name} in NumPy, PyTorch and Keras"
     return HTML(
         f'<table aria-label="{label}" style="{_TABLE}">{caption}<colgroup>{widths}</colgroup>'
@@ -173,7 +181,11 @@ def _is_same(row: Row) -> bool:
 
 def _together(rows: list[Row]) -> str:
     """The code of rows that are the same in the three tracks, with their comments."""
-    return "\n".join(f"# {label_of(row.first, row.last)} {row.words}\n{next(iter(row.codes.values()))}" for row in rows)
+    return "\n".join(f"# {label_of(row.first, row.last)} {row.words}\n{_code(row)}" for row in rows)
+
+
+def _code(row: Row) -> str:
+    return next(iter(row.codes.values()))
 
 
 def _row(label: str, words: str, cells: str) -> str:
