@@ -74,7 +74,7 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
     same module that has as many steps, its own code is taken.
 
     Raises:
-        ValueError: if the module has no such name, or the function no steps, or numbers that do not rise, or a step without code.
+        ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
     where = f"shared.{track}.{chapter}.{name}"
     lines = []
@@ -106,33 +106,33 @@ def split_steps(where: str, lines: list[str]) -> list[Step]:
         inside = bool(comment) or (inside and bool(line.strip()))
     before = -1
     for first, last, words, code in steps:
+        told = f"`# {label_of(first, last)} {words}`"
         if not before < first <= last:
-            raise ValueError(f"{where} has `# {first} {words}` after step {before}: expected numbers that rise")
+            raise ValueError(f"{where} has {told} here: expected numbers that rise")
         if all(line.lstrip().startswith("#") for line in code):
-            raise ValueError(f"{where} has no code below `# {first} {words}`: expected it on the next line")
+            raise ValueError(f"{where} has no code below {told}: expected it on the next line")
         before = last
     return [Step(first, last, words, textwrap.dedent("\n".join(code))) for first, last, words, code in steps]
 
 
 def _opened(track: str, chapter: str, step: Step) -> list[Step]:
     """The steps of the function that the code calls, if that is one of the module with a step for each number; or else the step."""
+    if step.first == step.last:
+        return [step]
     try:
         [statement] = ast.parse(step.code).body
-        inner = read_steps(track, chapter, statement.value.func.id)
-    except (
-        SyntaxError,
-        ValueError,
-        AttributeError,
-    ):  # not one statement, not a call of a name, or a function without steps
+        called = statement.value.func.id
+        inner = read_steps(track, chapter, called)
+    except (SyntaxError, ValueError, AttributeError):  # several statements, no call of a name, or of one without steps
         return [step]
     before = step.first - 1
-    if step.first == step.last or inner[0].first != 1 or inner[-1].last != step.last - before:
+    if inner[0].first != 1 or inner[-1].last != step.last - before:
         return [step]
-    code = [each.code for each in inner]
-    code[0] = f"# inside {statement.value.func.id}\n{code[0]}"
+    codes = [each.code for each in inner]
+    codes[0] = f"# inside {called}\n{codes[0]}"
     if isinstance(statement, ast.Assign):
-        code[-1] += f"\n# outside: {ast.unparse(statement.targets[0]).strip('()')}"
-    return [Step(each.first + before, each.last + before, each.words, text) for each, text in zip(inner, code)]
+        codes[-1] += f"\n# outside: {ast.unparse(statement.targets[0]).strip('()')}"
+    return [Step(each.first + before, each.last + before, each.words, code) for each, code in zip(inner, codes)]
 
 
 def pair_steps(name: str, columns: dict[str, list[Step]]) -> list[Row]:
@@ -154,7 +154,7 @@ def pair_steps(name: str, columns: dict[str, list[Step]]) -> list[Row]:
         label = label_of(*numbers)
         if not words:
             raise ValueError(
-                f"name={name!r}: expected a track with `# {label} ...`, the words of this row; none has it alone"
+                f"name={name!r}: no track has `# {label} ...` alone: expected one with the words of this row"
             )
         if len(set(words.values())) > 1:
             raise ValueError(f"name={name!r}: expected the same words for step {label}, got {words}")
@@ -169,12 +169,13 @@ def label_of(first: int, last: int) -> str:
 
 def count_lines(code: str) -> int:
     """Lines of code without comments; a signature, whatever it says of its arguments, is one line."""
+    lines = [line for line in code.splitlines() if line.strip() and not line.strip().startswith("#")]
     extra = sum(
         node.body[0].lineno - node.lineno - 1
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(ast.parse("\n".join(lines)))
         if isinstance(node, ast.FunctionDef) and node.body[0].lineno > node.lineno
     )
-    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in code.splitlines()) - extra
+    return len(lines) - extra
 
 
 def lines(track: str, chapter: str, name: str) -> int:
