@@ -3,14 +3,16 @@
 import ast
 import importlib
 import inspect
+import itertools
 import re
 import textwrap
 from types import ModuleType
+from typing import NamedTuple
 
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 # A method that a framework has in two parts: where the one ends and the other goes on.
 PARTS = {("keras", "training", "Adam.step"): ("Adam.apply", "Adam.update_step")}
-_STEP = re.compile(r"^\s*# (\d+) (\S.*)$")
+STEP = re.compile(r"^\s*# (\d+)(?: to (\d+))? (\S.*)$")
 
 
 def module(track: str, chapter: str) -> ModuleType:
@@ -46,16 +48,35 @@ def source(track: str, chapter: str, name: str) -> str:
     return "\n".join(line for number, line in enumerate(lines, 1) if number not in skipped and line.strip())
 
 
-def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str]]:
-    """The numbered steps of an exported function, of the call of a class, or of a Class.method: pairs of (the words of one or more steps, their code).
+class Step(NamedTuple):
+    """The code below one step comment, which does the steps from first to last."""
 
-    The code of a step ends at the next step comment or at an empty line: what follows that is bookkeeping.
-    Several step comments directly above one another belong to the one call below them. Where this call is a function of the same
-    module that has just these steps, its own code is taken.
+    first: int
+    last: int
+    words: str
+    code: str
+
+
+class Row(NamedTuple):
+    """A row of a table of steps: its numbers and words, and the code of the tracks that have a step for this row alone."""
+
+    first: int
+    last: int
+    words: str
+    codes: dict[str, str]
+
+
+def read_steps(track: str, chapter: str, name: str) -> list[Step]:
+    """The numbered steps of an exported function, of the call of a class, or of a Class.method.
+
+    A comment is `# 3 score every query`, or `# 3 to 6 score, hide, weigh, average` where one call does several steps. Their code
+    ends at the next step comment or at an empty line: what follows that is bookkeeping. Where this call is a function of the
+    same module that has as many steps, its own code is taken.
 
     Raises:
-        ValueError: if the module has no such name, or the function no numbered steps, or their numbers are not 1, 2, 3, ...
+        ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
+    where = f"shared.{track}.{chapter}.{name}"
     lines = []
     for each in PARTS.get((track, chapter, name), (name,)):
         found = module(track, chapter)
@@ -66,55 +87,95 @@ def read_steps(track: str, chapter: str, name: str) -> list[tuple[list[str], str
         if found is None:
             raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
         lines += ["", *inspect.getsource(inspect.unwrap(found)).splitlines()]
-    numbers, groups, ended = [], [], False
+    steps = split_steps(where, lines)
+    if not steps:
+        raise ValueError(f"name={name!r}: {where} has no steps: expected comments such as `# 1 project the inputs`")
+    return [inner for step in steps for inner in _opened(track, chapter, step)]
+
+
+def split_steps(where: str, lines: list[str]) -> list[Step]:
+    """The steps in the lines of a function; where is its name, for the errors that `read_steps` lists."""
+    steps, inside = [], False
     for line in lines:
-        step = _STEP.match(line)
-        if step:
-            numbers.append(int(step[1]))
-            if groups and not groups[-1][1]:
-                groups[-1][0].append(step[2])
-            else:
-                groups.append(([step[2]], []))
-        elif groups and line.strip() and not ended:
-            groups[-1][1].append(line)
-        ended = not line.strip() or (ended and not step)
-    if not numbers or numbers != list(range(1, len(numbers) + 1)):
-        raise ValueError(f"shared.{track}.{chapter}.{name} has the steps {numbers}: expected 1, 2, 3, ...")
-    steps = []
-    for words, lines in groups:
-        code = textwrap.dedent("\n".join(lines))
-        steps += _opened(track, chapter, words, code) or [(words, code)]
-    return steps
+        comment = STEP.match(line)
+        if comment:
+            first = int(comment[1])
+            steps.append((first, int(comment[2] or first), comment[3], []))
+        elif inside and line.strip():
+            steps[-1][3].append(line)
+        inside = bool(comment) or (inside and bool(line.strip()))
+    before = -1
+    for first, last, words, code in steps:
+        told = f"`# {label_of(first, last)} {words}`"
+        if not before < first <= last:
+            raise ValueError(f"{where} has {told} here: expected numbers that rise")
+        if all(line.lstrip().startswith("#") for line in code):
+            raise ValueError(f"{where} has no code below {told}: expected it on the next line")
+        before = last
+    return [Step(first, last, words, textwrap.dedent("\n".join(code))) for first, last, words, code in steps]
 
 
-def _opened(track: str, chapter: str, words: list[str], code: str) -> list[tuple[list[str], str]] | None:
-    """The steps of the function of the module that the code calls, if it is one call and takes the same steps."""
-    if len(words) == 1:
-        return None
-    [*statements] = ast.parse(code).body
-    value = getattr(statements[0], "value", None)
-    if len(statements) != 1 or not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
-        return None
+def _opened(track: str, chapter: str, step: Step) -> list[Step]:
+    """The steps of the function that the code calls, if that is one of the module with a step for each number; or else the step."""
+    if step.first == step.last:
+        return [step]
     try:
-        inner = read_steps(track, chapter, value.func.id)
-    except ValueError:
-        return None
-    if [word for group, _ in inner for word in group] != words:
-        return None
-    inner[0] = (inner[0][0], f"# inside {value.func.id}\n{inner[0][1]}")
-    if isinstance(statements[0], ast.Assign):
-        inner[-1] = (inner[-1][0], f"{inner[-1][1]}\n# outside: {ast.unparse(statements[0].targets[0]).strip('()')}")
-    return inner
+        [statement] = ast.parse(step.code).body
+        called = statement.value.func.id
+        inner = read_steps(track, chapter, called)
+    except (SyntaxError, ValueError, AttributeError):  # several statements, no call of a name, or of one without steps
+        return [step]
+    before = step.first - 1
+    if inner[0].first != 1 or inner[-1].last != step.last - before:
+        return [step]
+    codes = [each.code for each in inner]
+    codes[0] = f"# inside {called}\n{codes[0]}"
+    if isinstance(statement, ast.Assign):
+        codes[-1] += f"\n# outside: {ast.unparse(statement.targets[0]).strip('()')}"
+    return [Step(each.first + before, each.last + before, each.words, code) for each, code in zip(inner, codes)]
+
+
+def pair_steps(name: str, columns: dict[str, list[Step]]) -> list[Row]:
+    """The rows of the table of a function's steps, from the steps of each track.
+
+    A row begins where a step of some track begins, or the one before has ended. Its words are those of the tracks that have a
+    step for this row alone.
+
+    Raises:
+        ValueError: if no track has a step for a row alone, or two have it in different words.
+    """
+    steps = [step for found in columns.values() for step in found]
+    starts = {1} | {step.first for step in steps} | {step.last + 1 for step in steps}
+    rows = []
+    for first, after in itertools.pairwise(sorted(starts)):
+        numbers = (first, after - 1)
+        alone = {track: step for track, found in columns.items() for step in found if step[:2] == numbers}
+        words = {track: step.words for track, step in alone.items()}
+        label = label_of(*numbers)
+        if not words:
+            raise ValueError(
+                f"name={name!r}: no track has `# {label} ...` alone: expected one with the words of this row"
+            )
+        if len(set(words.values())) > 1:
+            raise ValueError(f"name={name!r}: expected the same words for step {label}, got {words}")
+        rows.append(Row(*numbers, next(iter(words.values())), {track: step.code for track, step in alone.items()}))
+    return rows
+
+
+def label_of(first: int, last: int) -> str:
+    """The numbers of one or more steps, such as "3" and "3 to 6"."""
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def count_lines(code: str) -> int:
     """Lines of code without comments; a signature, whatever it says of its arguments, is one line."""
+    lines = [line for line in code.splitlines() if line.strip() and not line.strip().startswith("#")]
     extra = sum(
         node.body[0].lineno - node.lineno - 1
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(ast.parse("\n".join(lines)))
         if isinstance(node, ast.FunctionDef) and node.body[0].lineno > node.lineno
     )
-    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in code.splitlines()) - extra
+    return len(lines) - extra
 
 
 def lines(track: str, chapter: str, name: str) -> int:

@@ -1,8 +1,9 @@
 """The three codes of a chapter beside one another, rendered from the exported modules: their steps, their calls, and what each costs."""
 
 import html
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,9 +12,20 @@ from pygments.lexers import PythonLexer
 
 from shared.frameworks import private
 from shared.frameworks.weights import get_weights
-from shared.lesson_code import TRACKS, count_lines, lines, module, read_steps, source
+from shared.lesson_code import (
+    TRACKS,
+    Row,
+    Step,
+    count_lines,
+    label_of,
+    lines,
+    module,
+    pair_steps,
+    read_steps,
+    source,
+)
 
-__all__ = ["TRACKS", "cost", "dictionary", "lines", "module", "read_steps", "source", "steps"]
+__all__ = ["TRACKS", "cost", "dictionary", "lines", "module", "pair_steps", "read_steps", "source", "steps"]
 
 # Colors of code: those of the reader's theme in JupyterLab and in nbconvert's pages, these of a light page elsewhere.
 _INK = {
@@ -24,80 +36,176 @@ _INK = {
     "Literal.Number": ("number", "#666666"),
     "Comment": ("comment", "#3f7e7e"),
 }
+# Inline styles alone, because a notebook that isn't trusted yet keeps no style sheet. No ground and no ink of its own, so that a
+# table takes those of the page; and JupyterLab's stripes would cut tall cells.
+_GROUND = "background-color:transparent"
+_TABLE = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45 sans-serif;{_GROUND}"
+_CELL = "border:1px solid #9aa1a9;padding:6px 8px;text-align:left;vertical-align:top"
+_CODE = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace;text-align:left"
+_CODE += ";white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+# A line is broken between its chunks: each goes to the next line whole, unless it is wider than the column.
+_CHUNK = "display:inline-block;max-width:100%;box-sizing:border-box;padding-left:0.6em;text-indent:-0.6em"
+_MARK = "background-color:rgba(255,170,0,0.3);color:inherit;border-radius:2px"
+_MARKED = ("Name", "Literal", "Keyword.Constant")
 
 
-def _colored(code: str) -> str:
-    """The code as HTML, with nothing but inline styles: a notebook that isn't trusted yet keeps no style sheet.
+def _tokens(code: str) -> list[list[tuple[str, str]]]:
+    """The lines of some code, each a list of tokens: their kind, as Pygments calls it, and their text."""
+    lines = [[]]
+    for token, text in PythonLexer(stripnl=False).get_tokens(code):
+        for part in re.split(r"(\n)", text):
+            if part == "\n":
+                lines.append([])
+            elif part:
+                lines[-1].append((str(token).removeprefix("Token."), part))
+    return lines[:-1]  # the lexer ends the last line, too
 
-    A line that is too long for its column goes on below, two letters further in than it began.
+
+def _words(code: str) -> set[str]:
+    """The names, numbers and texts in some code."""
+    found = {text for line in _tokens(code) for kind, text in line if kind.startswith(_MARKED)}
+    return found - {"'", '"'}
+
+
+def _may_break(before: str, kind: str, text: str) -> bool:
+    """Whether a line may be broken before a token: after a comma or an opening bracket, and before an operator."""
+    if before.endswith(("(", "[", "{")):
+        return text not in (")", "]", "}")
+    operator = kind.startswith("Operator") and text not in ("=", "in", "is", "not")
+    return before.endswith(", ") or (before.endswith(" ") and (operator or text in ("for", "if", "else")))
+
+
+def _chunk(code: str) -> str:
+    """A part of a line; the spaces behind it are outside, where a line may end."""
+    text = code.rstrip(" ")
+    return f'<span style="{_CHUNK}">{text}</span>{code[len(text) :]}'
+
+
+def _colored(code: str, marked: Collection[str] = ()) -> str:
+    """The code as HTML. A line that is too long for its column goes on below, two letters further in than it began.
+
+    Args:
+        code: one or more lines.
+        marked: the names, numbers and texts that get a ground of their own.
     """
     lines = []
-    for line in code.splitlines():
-        parts = []
-        for token, text in PythonLexer(stripnl=False, stripall=False).get_tokens(line):
-            name = str(token).removeprefix("Token.")
-            found = next((ink for kind, ink in _INK.items() if name.startswith(kind)), None)
-            text = html.escape(text.rstrip("\n"))
-            if not name.startswith("Literal"):  # where a line may break, beside at spaces
-                text = re.sub(r"(\()|(?=\.)", r"\1<wbr>", text)
-                if len(text) > 20:
-                    text = text.replace("_", "_<wbr>")
-            style = f"color:{private.editor_color(*found)}" if found else ""
-            parts.append(f'<span style="{style}">{text}</span>' if found and text.strip() else text)
-        hang = 0.6 * (len(line) - len(line.lstrip()) + 2)  # em: the width of a letter is 0.6 of its height
-        lines.append(
-            f'<span style="display:block;padding-left:{hang:.1f}em;text-indent:-{hang:.1f}em">{"".join(parts)}</span>'
-        )
-    return "".join(lines)
+    for line in _tokens(code):
+        before, chunks, comment = "", [""], ""
+        for kind, text in line:
+            part = html.escape(text)
+            found = next((ink for start, ink in _INK.items() if kind.startswith(start)), None)
+            if found:
+                part = f'<span style="color:{private.editor_color(*found)}">{part}</span>'
+            if kind == "Operator" and text in (".", "="):  # where a chunk that is too wide is broken first
+                part = f"<wbr>{part}" if text == "." else f"{part}<wbr>"
+            if text in marked and kind.startswith(_MARKED):
+                part = f'<mark style="{_MARK}">{part}</mark>'
+            if kind.startswith("Comment"):  # the end of a line, which may be broken at each space
+                comment = part
+            elif before.strip() and _may_break(before, kind, text):
+                chunks.append(part)
+            else:
+                chunks[-1] += part
+            before += text
+        hang = 0.6 * (len(before) - len(before.lstrip()) + 2)  # em: the width of a letter is 0.6 of its height
+        style = f"display:block;padding-left:{hang:.1f}em;text-indent:-{hang:.1f}em"
+        first, *others = chunks
+        shown = "<wbr>".join([first, *map(_chunk, others)])
+        lines.append(f'<span style="{style}">{shown}{comment}')
+    # The newlines are for a page that drops the styles; at the end of a block they are not seen.
+    return "\n</span>".join(lines) + "</span>"
+
+
+def _pre(code: str, marked: Collection[str] = ()) -> str:
+    return f'<pre style="{_CODE}">{_colored(code, marked)}</pre>'
 
 
 def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> HTML:
     """Show the steps of a function, of the call of a class, or of a Class.method: a row for each step, a column for each track.
 
-    A cell spans the steps that one call does.
+    A cell spans the steps that one call does. Rows that are the same in the three tracks are one row, and a function that is the
+    same is no table. What is not in every cell of a row is marked.
 
     Args:
         chapter: the module's name, such as "attention".
-        name: a public name that the three tracks share.
+        name: a public name that the tracks share.
         elsewhere: track -> the code to show for one that has no such name, because its library does all steps.
 
     Raises:
-        ValueError: if a track has no such name, or the steps are not the same in the three tracks.
+        ValueError: if a track has no such name, or the steps of the tracks do not fit one another.
     """
     elsewhere = elsewhere or {}
+    if not set(elsewhere) <= set(TRACKS):
+        raise ValueError(f"elsewhere={elsewhere}: expected code for some of the tracks {', '.join(TRACKS)}")
     columns = {track: read_steps(track, chapter, name) for track in TRACKS if track not in elsewhere}
-    words = {track: [word for group, _ in found for word in group] for track, found in columns.items()}
-    first = next(iter(words))
-    for track, told in words.items():
-        if told != words[first]:
-            raise ValueError(f"{name} has the steps {told} in {track}, and {words[first]} in {first}")
-    columns |= {track: [(words[first], code)] for track, code in elsewhere.items()}
-    border = "border:1px solid #9aa1a9;padding:6px 8px;text-align:left;vertical-align:top"
-    # No ground and no ink of its own, so that it takes those of the page; and JupyterLab's stripes would cut tall cells.
-    ground = "background-color:transparent"
-    code_style = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace"
-    code_style += ";white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;text-align:left"
+    rows = pair_steps(name, columns)
+    for track, code in elsewhere.items():
+        columns[track] = [Step(rows[0].first, rows[-1].last, "", code)]
+    if all(map(_is_same, rows)):
+        told = f"The steps of <code>{name}</code> are the same in {', '.join(TRACKS.values())}:"
+        return HTML(f"<p>{told}</p>{_pre(_together(rows))}")
+
+    body = []
+    for same, run in itertools.groupby(rows, key=_is_same):
+        run = list(run)
+        if same:
+            words, code = run[0].words, _code(run[0])
+            if len(run) > 1:
+                words, code = "", _together(run)
+            cell = f'<td colspan="3" style="{_CELL}">{_pre(code)}</td>'
+            label = label_of(run[0].first, run[-1].last)
+            body.append(_row(label, f"{html.escape(words)}<br><i>the same in all three</i>", cell))
+        else:
+            for row in run:
+                cells = "".join(_cell(track, row, rows, columns) for track in TRACKS)
+                body.append(_row(label_of(row.first, row.last), html.escape(row.words), cells))
     head = "".join(
-        f'<th scope="col" style="{border};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
+        f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
     )
-    rows = []
-    for number, word in enumerate(words[first]):
-        cells = [f'<th scope="row" style="{border};font-weight:400"><b>{number + 1}</b> {html.escape(word)}</th>']
-        for track in TRACKS:
-            start = 0
-            for group, code in columns[track]:
-                if start == number:
-                    pre = f'<pre style="{code_style}">{_colored(code)}</pre>'
-                    cells.append(f'<td rowspan="{len(group)}" style="{border}">{pre}</td>')
-                start += len(group)
-        rows.append(f'<tr style="{ground}">{"".join(cells)}</tr>')
     widths = "".join(f'<col style="width:{width}%">' for width in (10, 30, 30, 30))
-    table = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45 sans-serif;{ground}"
+    caption = ""
+    if "<mark" in "".join(body):
+        legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
+        caption = f'<caption style="caption-side:bottom;text-align:left;padding:6px 0;color:inherit">{legend}</caption>'
     label = f"The steps of {name} in NumPy, PyTorch and Keras"
     return HTML(
-        f'<table aria-label="{label}" style="{table}"><colgroup>{widths}</colgroup>'
-        f'<thead><tr style="{ground}">{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f'<table aria-label="{label}" style="{_TABLE}">{caption}<colgroup>{widths}</colgroup>'
+        f'<thead><tr style="{_GROUND}">{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
+
+
+def _is_same(row: Row) -> bool:
+    """Whether the three tracks have the same code for a row."""
+    return len(row.codes) == len(TRACKS) and len(set(row.codes.values())) == 1
+
+
+def _together(rows: list[Row]) -> str:
+    """The code of rows that are the same in the three tracks, with their comments."""
+    return "\n".join(f"# {label_of(row.first, row.last)} {row.words}\n{_code(row)}" for row in rows)
+
+
+def _code(row: Row) -> str:
+    return next(iter(row.codes.values()))
+
+
+def _row(label: str, words: str, cells: str) -> str:
+    return (
+        f'<tr style="{_GROUND}"><th scope="row" style="{_CELL};font-weight:400"><b>{label}</b> {words}</th>{cells}</tr>'
+    )
+
+
+def _cell(track: str, row: Row, rows: list[Row], columns: dict[str, list[Step]]) -> str:
+    """The cell of a track that begins in a row; nothing where one goes on that began above."""
+    found = [step for step in columns[track] if step.first <= row.first <= step.last]
+    if not found:
+        return f'<td style="{_CELL}">—</td>'
+    [step] = found
+    if step.first < row.first:
+        return ""
+    height = sum(step.first <= each.first <= step.last for each in rows)
+    others = [_words(each.code) for steps in columns.values() for each in steps if each[:2] == step[:2]]
+    marked = _words(step.code) - set.intersection(*others) if len(others) > 1 else ()
+    return f'<td rowspan="{height}" style="{_CELL}">{_pre(step.code, marked)}</td>'
 
 
 def dictionary(entries: Sequence[Sequence[str]]) -> HTML:
@@ -111,23 +219,17 @@ def dictionary(entries: Sequence[Sequence[str]]) -> HTML:
     """
     if not entries or any(len(entry) != 4 for entry in entries):
         raise ValueError("entries: expected one or more, each of a pattern and a call in the three tracks")
-    border = "border:1px solid #9aa1a9;padding:5px 8px;text-align:left;vertical-align:top"
-    ground = "background-color:transparent"
-    code_style = "margin:0;padding:0;border:0;background:transparent;color:inherit;font:13px/1.45 monospace"
-    code_style += ";text-align:left;word-break:normal;overflow-wrap:anywhere"
-    head = "".join(f'<th scope="col" style="{border};font-weight:600">{each}</th>' for each in TRACKS.values())
+    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in TRACKS.values())
     rows = []
     for pattern, *calls in entries:
-        # A pattern is never broken; a call may be, at a dot, a bracket or a space.
-        line = f'<pre style="{code_style};white-space:pre;font-weight:600">{html.escape(pattern)}</pre>'
-        rows.append(f'<tr style="{ground}"><th colspan="3" scope="rowgroup" style="{border}">{line}</th></tr>')
-        cells = [f'<pre style="{code_style};white-space:pre-wrap">{_colored(call)}</pre>' for call in calls]
-        cells = "".join(f'<td style="{border}">{cell}</td>' for cell in cells)
-        rows.append(f'<tr style="{ground}">{cells}</tr>')
-    table = f"border-collapse:collapse;table-layout:fixed;width:100%;font:13px/1.45 sans-serif;{ground}"
+        # A pattern is never broken; a call may be.
+        line = f'<pre style="{_CODE};white-space:pre;font-weight:600">{html.escape(pattern)}</pre>'
+        rows.append(f'<tr style="{_GROUND}"><th colspan="3" scope="rowgroup" style="{_CELL}">{line}</th></tr>')
+        cells = "".join(f'<td style="{_CELL}">{_pre(call)}</td>' for call in calls)
+        rows.append(f'<tr style="{_GROUND}">{cells}</tr>')
     label = f"{len(entries)} patterns, and the call in NumPy, PyTorch and Keras that does the same"
     return HTML(
-        f'<table aria-label="{label}" style="{table}"><thead><tr style="{ground}">{head}</tr></thead>'
+        f'<table aria-label="{label}" style="{_TABLE}"><thead><tr style="{_GROUND}">{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 

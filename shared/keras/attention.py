@@ -134,13 +134,7 @@ class MultiHeadAttention(_ExplicitMasks):
         if mask is not None and len(mask.shape) == 2:
             mask = mask[None, None]  # (1, 1, length_q, length_k)
 
-        # 1 project the inputs
-        # 2 split into heads
-        # 3 score every query against every key
-        # 4 hide what may not be seen
-        # 5 turn scores into weights
-        # 6 average the values
-        # 7 merge the heads and mix them
+        # 1 to 7 project, split, attend, merge
         # value before key; ask for the weights,
         # or a query that sees nothing isn't zero
         output, weights = self.attention(

@@ -25,8 +25,7 @@ def _gradient_tensorflow(objective: Callable, tensors: list) -> list:
         tape.watch(tensors)
         # 2 run the function, and record it
         result = objective(*tensors)
-    # 3 send the gradient back
-    # 4 hand out a gradient for each input, or zeros
+    # 3 to 4 send the gradient back, hand out one for each input
     zero = tf.UnconnectedGradients.ZERO
     gradients = tape.gradient(
         result,
@@ -74,10 +73,7 @@ def gradient(function: Callable[..., Any], *inputs: Float[Any, "..."]):
         return result
 
     tensors = [ops.convert_to_tensor(array) for array in inputs]
-    # 1 make every input a leaf
-    # 2 run the function, and record it
-    # 3 send the gradient back
-    # 4 hand out a gradient for each input, or zeros
+    # 1 to 4 make leaves, record, send back, hand out
     gradients = _backend_gradient(objective, tensors)
 
     return gradients[0] if len(inputs) == 1 else tuple(gradients)

@@ -102,8 +102,7 @@ class CausalSelfAttention(_LooksBack, MultiHeadAttention):
         layer = self.attention
         heads_first = (0, 2, 1, 3)  # Keras has (batch, length, heads, head_dim)
 
-        # 1 project the input
-        # 2 split into heads
+        # 1 to 2 project the input to heads
         q = ops.transpose(layer.query_dense(x), heads_first)
         k = ops.transpose(layer.key_dense(x), heads_first)
         v = ops.transpose(layer.value_dense(x), heads_first)
@@ -119,8 +118,7 @@ class CausalSelfAttention(_LooksBack, MultiHeadAttention):
                 f"expected one that broadcasts to {length_k} keys"
             )
 
-        # 4 hide later positions
-        # 5 attend
+        # 4 to 5 hide later positions, and attend
         if mask is None and q.shape[2] != 1:
             attended = _causal_attention(q, k, v, drop)
         else:

@@ -117,8 +117,7 @@ def build_model(
     sizes = (d_model, num_heads, d_ff, dropout, norm_first)
     sizes += (vocab_size, max_length, num_layers, pad_id)
 
-    # 1 make the model
-    # 2 draw kernels by Glorot's formula, biases 0
+    # 1 to 2 make the model: Glorot's kernels, biases 0
     model = MutationModel(*sizes, **kwargs)
     model.build((None, None))
     # 3 give positions the sinusoid's full size

@@ -107,16 +107,14 @@ def split_heads(x: Shaped[Any, "batch length d_model"], num_heads: int) -> Any:
     """
     check_divides({"num_heads": num_heads}, d_model=x.shape[2])
 
-    # 1 split the features into heads
-    # 2 move the heads before the positions
+    # 1 to 2 split into heads, and move them
     return _rearrange(x, "b n (h d) -> b h n d", h=num_heads)
 
 
 @checked
 def merge_heads(x: Shaped[Any, "batch heads length head_dim"]) -> Any:
     """Put the features of all heads side by side: (batch, length, d_model)."""
-    # 1 move the heads after the positions
-    # 2 merge the features of all heads
+    # 1 to 2 move the heads, and merge them
     return _rearrange(x, "b h n d -> b n (h d)")
 
 # %% ../../notebooks/03_einops/keras.ipynb #implementation-14
@@ -128,9 +126,7 @@ def patches(x: Shaped[Any, "batch height width channels"], size: int) -> Any:
     """
     check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
-    # 1 split height and width into patches
-    # 2 move the pixels of a patch to the end
-    # 3 merge the patches, and the pixels in each
+    # 1 to 3 split, move, merge
     pattern = "b (h p) (w q) c -> b (h w) (p q c)"
     return _rearrange(x, pattern, p=size, q=size)
 
@@ -140,8 +136,7 @@ def max_pool(x: Float[Any, "batch height width channels"], size: int) -> Any:
     """The largest value of each square of pixels, channel by channel."""
     check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
-    # 1 split height and width into squares
-    # 2 keep the largest pixel of each square
+    # 1 to 2 keep the largest pixel of each square
     pattern = "b (h p) (w q) c -> b h w c"
     return _reduce(x, pattern, "max", p=size, q=size)
 
@@ -154,8 +149,7 @@ def mean_pool(x: Float[Any, "batch height width channels"], size: int) -> Any:
     """
     check_divides({"size": size}, height=x.shape[1], width=x.shape[2])
 
-    # 1 split height and width into squares
-    # 2 take the mean of each square
+    # 1 to 2 take the mean of each square
     pattern = "b (h p) (w q) c -> b h w c"
     return _reduce(x, pattern, "mean", p=size, q=size)
 

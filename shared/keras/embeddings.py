@@ -53,8 +53,7 @@ class TokenEmbedding(keras.layers.Layer):
         tokens = _as_ids(tokens)
         check_tokens(tokens, self.vocab_size)
 
-        # 1 look up the row of each token
-        # 2 multiply by the root of d_model
+        # 1 to 2 look up, and multiply
         # scale first, even by 1: the gradient is dense
         table = ops.cast(self.embeddings, self.compute_dtype)
         return ops.take(table * self.factor, tokens, axis=0)

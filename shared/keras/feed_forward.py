@@ -109,9 +109,7 @@ class LayerNorm(keras.layers.LayerNormalization):
     @checked
     def call(self, x: Float[Any, "*batch {self.d_model}"]):
         """The last axis, normalized."""
-        # 1 subtract the mean
-        # 2 divide by the root
-        # 3 scale and shift
+        # 1 to 3 subtract, divide, scale and shift
         return super().call(x)
 
     def get_config(self) -> dict[str, Any]:

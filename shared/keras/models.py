@@ -40,8 +40,7 @@ class MLP(keras.Model):
         """Map (..., in_features) to (..., out_features)."""
         check_features(self.in_features, x=x)
 
-        # 1 compute the hidden features
-        # 2 replace negative ones by 0 (ReLU)
+        # 1 to 2 compute the hidden features, with ReLU
         # Dense(..., activation="relu") does both
         h = self.hidden(x)
         # 3 predict from the hidden features

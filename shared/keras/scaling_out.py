@@ -76,8 +76,7 @@ def parallel_step(
     # output_gradients multiplies every gradient
     share = {"output_gradients": 1 / number}
     gradients = tape.gradient(loss, values, **share)
-    # 5 add up the gradients of all workers
-    # 6 move every weight
+    # 5 to 6 add up the gradients, and move
     optimizer.apply(gradients, weights)
     return total / number
 

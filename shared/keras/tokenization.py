@@ -79,8 +79,7 @@ class SimpleTokenizer:
         """The id of each word of a text, 1 for an unknown one."""
         check_unicode(text=text)
 
-        # 1 cut the text into words
-        # 2 look up the id of each
+        # 1 to 2 cut, and look up
         ids = self.layer([text])
         return keras.ops.convert_to_numpy(ids)[0].tolist()
 
@@ -123,9 +122,7 @@ class BytePairTokenizer:
         """The ids of a text's tokens; a space is put before the first word."""
         check_unicode(text=text)
 
-        # 1 cut the text into words, a space before the first
-        # 2 join pairs in each word, in the order they were learned
-        # 3 look up the id of each token
+        # 1 to 3 cut, join, look up
         return self.tokenizer.encode(f" {text}" if text else "").ids
 
     def decode(self, ids: Any) -> str:
@@ -160,9 +157,7 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     learner = ByteLevelBPETokenizer()
     texts = [f" {each}" for each in sentences if each]
 
-    # 1 cut the sentences into words, and count each
-    # 2 write each word in bytes
-    # 3 join the most frequent pair, until the size is reached
+    # 1 to 3 cut, count, write in bytes, join
     learner.train_from_iterator(texts, **settings)
     # 4 keep the merges in the order they were learned
     learned = json.loads(learner.to_str())["model"]["merges"]

@@ -146,8 +146,7 @@ class Adam(keras.optimizers.Optimizer):
         pairs = zip(grads, weights or grads)
         grads = [g if g is None else ops.reshape(g, w.shape) for g, w in pairs]
 
-        # 1 clip the gradient
-        # 2 shrink the weight
+        # 1 to 2 clip, and shrink
         super().apply(grads, weights)
 
     def update_step(self, gradient, variable, learning_rate) -> None:
@@ -223,8 +222,7 @@ def warmup_schedule(
         raise ValueError(f"floor={floor} must not be above peak={peak}")
     steps = (warmup_steps, total_steps)
 
-    # 1 rise in a straight line
-    # 2 fall along half a cosine
+    # 1 to 2 rise, then fall
     return _WarmupCosine(peak, *steps, floor)
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-24
@@ -376,11 +374,7 @@ def train(
     options = {"shuffle": False, "verbose": int(progress)}
 
     with batches.own_errors():
-        # 1 get the batch of this step
-        # 2 predict
-        # 3 measure the loss
-        # 4 find every gradient
-        # 5 move every weight
+        # 1 to 5 get, predict, measure, find, move
         shell.fit(batches, callbacks=[after], **options)
 
     return np.array(after.losses, dtype=float)
@@ -401,8 +395,7 @@ def evaluate(
     """The cross-entropy of a model on some data, without dropout."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
 
-    # 1 switch dropout off
-    # 2 predict
+    # 1 to 2 predict without dropout
     logits = model(*inputs, training=False)
     # 3 measure the loss
     options = {"ignore_index": ignore_index}

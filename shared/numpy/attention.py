@@ -170,10 +170,7 @@ class MultiHeadAttention(Module):
         q = split_heads(q, heads)
         k = split_heads(k, heads)
         v = split_heads(v, heads)
-        # 3 score every query against every key
-        # 4 hide what may not be seen
-        # 5 turn scores into weights
-        # 6 average the values
+        # 3 to 6 score, hide, weigh, average
         attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
         # 7 merge the heads and mix them
         output = self.output(merge_heads(attended))

@@ -122,10 +122,7 @@ class MultiHeadAttention(nn.Module):
             return self.output(rearrange(attended, "b h n d -> b n (h d)")), weights
         dropout_p = self.dropout.p if self.training else 0.0
 
-        # 3 score every query against every key
-        # 4 hide what may not be seen
-        # 5 turn scores into weights
-        # 6 average the values
+        # 3 to 6 score, hide, weigh, average
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout_p
         )

@@ -32,10 +32,7 @@ def gradient(
         return result
 
     argnums = tuple(range(len(inputs)))
-    # 1 make every input a leaf
-    # 2 run the function, and record it
-    # 3 send the gradient back
-    # 4 hand out a gradient for each input, or zeros
+    # 1 to 4 make leaves, record, send back, hand out
     gradients = torch.func.grad(objective, argnums)(*inputs)
 
     return gradients[0] if len(inputs) == 1 else gradients

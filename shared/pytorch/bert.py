@@ -133,8 +133,7 @@ class MaskedLanguageHead(nn.Module):
         # 1 transform, activate, normalize
         h = self.transform(features)
         z = self.norm(F.gelu(h))
-        # 2 compare with every token's vector
-        # 3 add every token's bias
+        # 2 to 3 compare, and add
         return F.linear(z, embeddings, self.bias)
 
 # %% ../../notebooks/13_bert/pytorch.ipynb #implementation-8

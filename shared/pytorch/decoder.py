@@ -81,8 +81,7 @@ class CausalSelfAttention(MultiHeadAttention):
                 f"expected one that broadcasts to {length_k} keys"
             )
 
-        # 4 hide later positions
-        # 5 attend
+        # 4 to 5 hide later positions, and attend
         if mask is None and 1 < length_q == length_k:
             attended = _causal_attention(q, k, v, drop)
         else:

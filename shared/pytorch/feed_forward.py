@@ -73,9 +73,7 @@ class LayerNorm(nn.LayerNorm):
     @checked
     def forward(self, x: Float[Tensor, "*batch {self.d_model}"]):
         """The last axis, normalized."""
-        # 1 subtract the mean
-        # 2 divide by the root
-        # 3 scale and shift
+        # 1 to 3 subtract, divide, scale and shift
         return super().forward(x)
 
 # %% ../../notebooks/07_feed_forward/pytorch.ipynb #implementation-15

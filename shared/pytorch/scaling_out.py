@@ -95,8 +95,7 @@ def parallel_step(
     if workers > 1:
         dist.all_reduce(sums, group=group)
     total, number = sums
-    # 4 find every gradient, divided by the count of all
-    # 5 add up the gradients of all workers
+    # 4 to 5 find every gradient, and add up
     optimizer.zero_grad()
     # times workers, because DDP and FSDP take the mean
     (loss * workers / number).backward()

@@ -39,8 +39,7 @@ class TiedProjection(nn.Linear):
     @checked
     def forward(self, x: Float[Tensor, "*batch {self.in_features}"]) -> Tensor:
         """Map (..., d_model) to (..., vocab_size)."""
-        # 1 compare with every token's vector
-        # 2 add every token's bias
+        # 1 to 2 compare, and add
         return super().forward(x)
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-5

@@ -46,11 +46,7 @@ def cross_entropy(
     classes = targets.flatten().long()
     options = {"ignore_index": ignore_index, "label_smoothing": label_smoothing}
 
-    # 1 leave out ignored targets
-    # 2 turn logits into log-probabilities
-    # 3 look up the right class
-    # 4 smooth the labels
-    # 5 average
+    # 1 to 5 leave out, turn, look up, smooth, average
     return F.cross_entropy(rows, classes, **options)
 
 # %% ../../notebooks/09_training/pytorch.ipynb #implementation-11
@@ -114,10 +110,7 @@ class Adam(torch.optim.AdamW):
         # 1 clip the gradient
         _clip(self.weights, self.clip_norm)
 
-        # 2 shrink the weight
-        # 3 update the two running means
-        # 4 correct their bias
-        # 5 move against the gradient
+        # 2 to 5 shrink, update, correct, move
         super().step()
 
         self.steps += 1

@@ -702,12 +702,6 @@ def test_the_ids_of_the_diagram_are_those_of_the_tokenizer():
     assert "".join("\n" + " ".join(map(str, row)) for row in rows) in source
 
 
-def test_methods_have_the_same_steps():
-    for name in ("SimpleTokenizer.encode", "BytePairTokenizer.encode"):
-        found = [side_by_side.read_steps(track, "tokenization", name) for track in side_by_side.TRACKS]
-        assert all_equal([word for words, _ in steps for word in words] for steps in found)
-
-
 def test_pytorch_pads_a_tuple_as_a_list():
     rows = (torch.tensor([2, 3]), torch.tensor([4]))
     assert pytorch_track.pad_batch(rows).tolist() == [[2, 3], [4, 0]]

@@ -689,15 +689,18 @@ def test_a_refused_call_leaves_the_layer_as_it_was(rng):
         parity.compare({"before": before, "after": get_weights(attention)}, tolerance=0)
 
 
-def test_the_steps_of_the_three_tracks_are_the_same_and_cells_are_merged():
+def test_a_cell_of_the_step_table_spans_the_steps_that_one_call_does():
     from shared import side_by_side
 
-    heights = {}
+    found = {}
     for name, count in {"scaled_dot_product_attention": 4, "MultiHeadAttention": 7}.items():
-        found = {track: side_by_side.read_steps(track, "attention", name) for track in MODULES}
-        words = {track: [word for group, _ in steps for word in group] for track, steps in found.items()}
-        assert words["numpy"] == words["pytorch"] == words["keras"] and len(words["numpy"]) == count
-        heights[name] = {track: [len(group) for group, _ in steps] for track, steps in found.items()}
         page = side_by_side.steps("attention", name).data
         assert page.count("<tr") == count + 1 and "<style" not in page and "check_" not in page and '"""' not in page
-    assert heights["MultiHeadAttention"] == {"numpy": [1] * 7, "pytorch": [1, 1, 4, 1], "keras": [7]}
+        found[name] = {track: side_by_side.read_steps(track, "attention", name) for track in MODULES}
+    numpy, pytorch, keras = ([step[:2] for step in steps] for steps in found["MultiHeadAttention"].values())
+    assert numpy == [(number, number) for number in range(1, 8)]
+    assert pytorch == [(1, 1), (2, 2), (3, 6), (7, 7)] and keras == [(1, 7)]
+    inner = found["MultiHeadAttention"]["numpy"][2:6]
+    assert [each.words for each in inner] == [each.words for each in found["scaled_dot_product_attention"]["numpy"]]
+    assert inner[0].code.startswith("# inside scaled_dot_product_attention\n")
+    assert inner[-1].code.endswith("\n# outside: attended, weights")

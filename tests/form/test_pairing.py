@@ -1,117 +1,51 @@
-"""The twins of a chapter say the same things in the same order, under the same names."""
+"""Layers and models have one name in the three tracks, and take the same arguments; the steps of a function fit one another."""
 
 import ast
-import contextlib
-from typing import Any
+import inspect
+from collections.abc import Iterable
 
-from reading import ROOT, TRACKS, for_each_chapter
+import keras
+import pytest
+import torch
+from reading import NOTEBOOKS, PAGES, ROOT, TRACKS, code, for_each_chapter, read
 
-from shared import dna, genetic_code, side_by_side, vocabularies
+from shared import chapters, dna, genetic_code, side_by_side, vocabularies
+from shared.lesson_code import STEP, module, pair_steps, read_steps, split_steps
+from shared.numpy.models import Module
 
+# What makes a class of a track a layer or a model.
+BASES = {"numpy": Module, "pytorch": torch.nn.Module, "keras": keras.layers.Layer}
+# What else has one name in the three, because a reader who changes frameworks calls it. The rest is each framework's own.
+FUNCTIONS = {
+    "gradient",
+    "mlp",
+    *("SimpleTokenizer", "train_bpe", "tokenize_and_pad"),
+    "sinusoidal_position_encoding",
+    *("causal_mask", "padding_mask", "scaled_dot_product_attention"),
+    "predict_sequence",
+    *("greedy_decode", "beam_search", "translate"),
+    "mask_tokens",
+    *("KVCache", "generate"),
+}
 # Names that Keras users know, and the course's own.
 GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model"}
-# What one track has beyond the others. Everything else must be the same in the three: the pairing test holds the tracks to it.
-EXTRAS: dict[str, dict[str, Any]] = {
+# What one track has beyond the others: parameters, wherever they are or as name(parameter), and layers.
+EXTRAS = {
     "numpy": {
-        "parameters": ["rng"],  # no global generator
-        "methods": ["backward"],  # written by hand; the frameworks derive it
-        "names": {  # chapter -> names, methods as Class.method, parameters as name(parameter)
-            "autograd": [
-                *("unbroadcast", "Tensor", "topological_order", "send_back"),  # the engine
-                *("no_grad", "array_of", "operation", "stretch"),
-                *("add", "subtract", "multiply", "divide", "power", "exp", "log", "tanh", "relu", "maximum", "matmul"),
-                *("reduce_sum", "reduce_max", "reduce_mean", "reshape", "transpose", "select"),
-            ],
-            "tokenization": [
-                "count_pairs",
-                "join_pair",
-                "pre_tokenize",
-                "word_pieces",
-                "byte_pieces",
-            ],  # what libraries do inside
-            "models": ["Parameter", "ParameterTree", "Module", "Linear", "Dropout", "mlp_backward"],
-            "einops": [
-                *(
-                    "flat",
-                    "read_axes",
-                    "read_pattern",
-                    "move",
-                    "rearrange",
-                    "reduce",
-                    "repeat",
-                ),  # the library, in the others
-                *("Rearrange", "Convolution", "max_pool_backward", "mean_pool_backward"),
-            ],
-            "attention": ["softmax", "split_heads", "merge_heads", "scaled_dot_product_attention_backward"],
-            "feed_forward": ["relu", "relu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"],
-            "training": [
-                *("cross_entropy_backward", "gradient_norm", "text_batches"),  # the batches are NumPy's in all three
-                *("Adam(model)", "Adam.step", "Adam.zero_grad"),
-            ],
-            "decoder": ["_CrossAttention"],  # keeps the memory's gradient aside; its steps are those of chapter 06
-            "bert": ["BERTModel.encode_backward"],
-            "real_text": ["ngram_probabilities", "LoRA"],  # the baseline; Keras' layers have LoRA
-            "scaling_out": [
-                *(
-                    "Group",
-                    "in_threads",
-                    "in_processes",
-                    "flatten",
-                    "unflatten",
-                ),  # what process groups are, in the others
-                *("ShardedAdam", "ParallelFeedForward"),  # FSDP and tensor parallelism, in the others
-                *("ring_bytes", "ring_seconds", "time_ring", "train"),
-            ],
-        },
+        "rng",  # no global generator
+        *("Linear", "Dropout", "Convolution"),  # the frameworks' own, in the others
+        "Rearrange",  # einops has one for PyTorch
+        "LoRA",  # Keras' layers have it
     },
     "pytorch": {
-        "parameters": [],
-        "methods": [],
-        "names": {
-            "tokenization": ["TextDataset", "pad_batch"],  # what a DataLoader asks for
-            "embeddings": ["TokenEmbedding.reset_parameters", "PositionalEncoding.recompute"],  # a draw, and a cast
-            "gpt": ["KVCache(device)", "LayerCache(device)"],  # where their tensors are
-            "training": ["Adam(model)", "Adam.step"],
-            "real_text": [
-                *(
-                    "bfloat16_is_faster",
-                    "write_sample",
-                    "Recorder",
-                    "describe",
-                    "pretrain",
-                    "main",
-                ),  # one track trains the shipped model
-                *("LoRA", "add_lora"),
-            ],
-            "scaling_out": [
-                *("join_group", "ShardedAttention", "distribute", "full_weights", "held_bytes", "accumulated_step"),
-                *("save_sharded", "newest", "load_sharded", "make_model", "train", "main"),  # what torchrun starts
-                *("demonstrate_no_sync", "demonstrate_uneven"),
-            ],
-        },
+        "KVCache(device)",  # where its tensors are
+        "LoRA",
+        "ShardedAttention",  # tensor parallelism
     },
     "keras": {
-        "parameters": ["kwargs", "training"],  # name and dtype of a layer; whether dropout drops
-        "methods": [
-            "build",
-            "get_config",
-            "compute_output_shape",
-            "compute_mask",
-        ],  # weights on first use; saving; tracing
-        "names": {
-            "einops": ["Rearrange", "Reduce"],  # those of einops cannot be saved and loaded, and are TensorFlow's alone
-            "encoder": ["TransformerBlock"],  # EncoderBlock under the name that Keras users know
-            "training": [
-                "Adam.apply",
-                "Adam.update_step",
-                "Adam.steps",
-            ],  # `compile` hands Adam the weights, `fit` calls it
-            "real_text": ["add_lora"],  # NumPy's notebook trains no adapter
-            "scaling_out": [
-                *("make_model", "tensor_layout", "compute_in_float64", "train_jax", "train_tensorflow", "multi_worker"),
-                *("demonstrate_layer", "demonstrate_fit", "demonstrate_clip", "main"),  # what workers start
-            ],
-        },
+        *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
+        *("Rearrange", "Reduce"),  # those of einops cannot be saved and loaded, and are TensorFlow's alone
+        "TransformerBlock",  # EncoderBlock under the name that Keras users know
     },
 }
 
@@ -157,9 +91,6 @@ OTHER_DEFAULTS = {
         "vocab_size": "len(VOCABULARY)",
         "max_length": "64",
         "pad_id": "PAD_ID",
-        "build_model(d_model)": "32",
-        "build_model(num_heads)": "2",
-        "build_model(d_ff)": "64",
     },
     "decoder": {},
     "seq2seq": {
@@ -185,38 +116,52 @@ OTHER_DEFAULTS = {
 }
 
 
-def public(track: str, chapter: str, source: str) -> dict[str, list[str]]:
-    """Public function, class or method -> its parameters by the course's names, with their defaults, without the declared extras.
+def compared(track: str, chapter: str) -> set[str]:
+    """The names that a chapter must have in each track: its layers and models, and those of FUNCTIONS."""
+    found = {
+        name: value
+        for name, value in vars(module(track, chapter)).items()
+        if getattr(value, "__module__", None) == f"shared.{track}.{chapter}" and not name.startswith("_")
+    }
+    base = BASES[track]
+    layers = {name for name, value in found.items() if inspect.isclass(value) and issubclass(value, base)}
+    return (layers - {base.__name__}) | (FUNCTIONS & set(found))
+
+
+def public(track: str, names: Iterable[str], source: str) -> dict[str, list[str]]:
+    """Each of the names -> its parameters by the course's names, with their defaults, without the declared extras.
 
     A class stands for its constructor, and `Class()` for its call.
     """
     extras = EXTRAS[track]
-    names = extras["names"].get(chapter, [])
     found = {}
 
-    def add(name: str, given: list[str]) -> None:
-        skipped = ("self", *extras["parameters"])
-        pairs = [each.partition("=") for each in given]
-        kept = [each for each in pairs if each[0] not in skipped and f"{name}({each[0]})" not in names]
+    def add(name: str, function: ast.FunctionDef) -> None:
+        pairs = [each.partition("=") for each in parameters(function)]
+        kept = [each for each in pairs if each[0] != "self" and not {each[0], f"{name}({each[0]})"} & extras]
         found[name] = [GLOSSARY.get(each, each) + sign + default for each, sign, default in kept]
 
     for node in ast.parse(source).body:
-        if getattr(node, "name", "_").startswith("_") or node.name in names:
+        if getattr(node, "name", None) not in set(names) - extras:
             continue
         if isinstance(node, ast.FunctionDef):
-            add(node.name, parameters(node))
+            add(node.name, node)
             continue
-        if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
-            add(node.name, [each.target.id for each in node.body if isinstance(each, ast.AnnAssign)])
         for method in (each for each in node.body if isinstance(each, ast.FunctionDef)):
-            path = f"{node.name}.{method.name}"
             if method.name == "__init__":
-                add(node.name, parameters(method))
+                add(node.name, method)
             elif method.name in ("forward", "call"):
-                add(f"{node.name}()", parameters(method))
-            elif not method.name.startswith("_") and method.name not in extras["methods"] and path not in names:
-                add(path, parameters(method))
+                add(f"{node.name}()", method)
     return found
+
+
+def source_of(track: str, chapter: str) -> str:
+    return (ROOT / "shared" / track / f"{chapter}.py").read_text()
+
+
+def public_of(chapter: str) -> dict[str, dict[str, list[str]]]:
+    """What `public` finds in each track."""
+    return {track: public(track, compared(track, chapter), source_of(track, chapter)) for track in TRACKS}
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
@@ -230,7 +175,7 @@ def parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
-    """A sentence for each public name or parameter that a track has and another has not."""
+    """A sentence for each name or parameter that a track has and another has not."""
     told = []
     reference = by_track["numpy"]
     for track in ("pytorch", "keras"):
@@ -242,54 +187,19 @@ def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list
             for name in reference
             if name in found and reference[name] != found[name]
         ]
-        if not told and list(reference) != list(found):
-            told.append(f"{chapter}: the order is {', '.join(reference)} in numpy and {', '.join(found)} in {track}")
     return told
 
 
 @for_each_chapter()
-def test_twins_export_the_same_names_with_the_same_parameters_and_defaults(chapter):
-    name = chapter.name
-    by_track = {track: public(track, name, (ROOT / "shared" / track / f"{name}.py").read_text()) for track in TRACKS}
-    assert differences(chapter.folder, by_track) == []
+def test_layers_and_models_have_the_same_names_parameters_and_defaults(chapter):
+    assert differences(chapter.folder, public_of(chapter.name)) == []
 
 
-@for_each_chapter()
-def test_declared_extras_exist(chapter):
-    name = chapter.name
-    for track in TRACKS:
-        tree = ast.parse((ROOT / "shared" / track / f"{name}.py").read_text())
-        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} | {
-            node.name for node in classes
-        }
-        defined |= {
-            f"{node.name}.{each.name}" for node in classes for each in node.body if isinstance(each, ast.FunctionDef)
-        }
-        declared = {each.split("(")[0] for each in EXTRAS[track]["names"].get(name, [])}
-        assert declared <= defined
-
-
-@for_each_chapter()
-def test_paired_functions_take_the_same_steps_in_lines_that_fit_three_columns(chapter):
-    public = ast.parse((ROOT / "shared" / "numpy" / f"{chapter.name}.py").read_text()).body
-    names = [node.name for node in public if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    stepped = []
-    for name in names:
-        if name in EXTRAS["numpy"]["names"].get(chapter.name, []):
-            continue
-        found = {}
-        for track in TRACKS:
-            with contextlib.suppress(ValueError):
-                found[track] = side_by_side.read_steps(track, chapter.name, name)
-        if found:
-            stepped.append(name)
-            words = {track: [word for group, _ in steps for word in group] for track, steps in found.items()}
-            assert len(words) == 3 and words["numpy"] == words["pytorch"] == words["keras"], f"{name}: {words}"
-            for track, steps in found.items():
-                for _, code in steps:
-                    assert max(map(len, code.splitlines())) <= 60, f"{name} in {track}: {code}"
-    assert stepped, "no function has steps"
+def test_declared_extras_and_functions_exist():
+    for track, extras in EXTRAS.items():
+        names = set.union(*(compared(track, each.name) for each in chapters.ready()))
+        assert FUNCTIONS <= names
+        assert {each.split("(")[0] for each in extras if each[0].isupper()} <= names
 
 
 def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
@@ -313,12 +223,8 @@ def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> l
 
 @for_each_chapter()
 def test_layers_and_models_have_the_defaults_of_the_table(chapter):
-    name = chapter.name
-    if name in OTHER_DEFAULTS:
-        by_track = {
-            track: public(track, name, (ROOT / "shared" / track / f"{name}.py").read_text()) for track in TRACKS
-        }
-        assert wrong_defaults(name, by_track) == []
+    if chapter.name in OTHER_DEFAULTS:
+        assert wrong_defaults(chapter.name, public_of(chapter.name)) == []
 
 
 def test_padding_is_token_0():
@@ -335,7 +241,7 @@ def test_the_block_of_keras_users_has_their_names_and_their_default():
 
 def test_a_default_that_is_changed_or_gone_is_found():
     """In one track, and in all: the table knows what it was."""
-    sources = {track: (ROOT / "shared" / track / "encoder.py").read_text() for track in TRACKS}
+    sources = {track: source_of(track, "encoder") for track in TRACKS}
     for old, new in (
         ("norm_first: bool = False", "norm_first: bool = True"),
         ("dropout: float = 0.0", "dropout: float"),
@@ -344,12 +250,14 @@ def test_a_default_that_is_changed_or_gone_is_found():
             copies = {
                 track: sources[track].replace(old, new) if track in changed else sources[track] for track in TRACKS
             }
-            told = wrong_defaults("encoder", {track: public(track, "encoder", copies[track]) for track in TRACKS})
+            names = ("EncoderBlock", "Encoder")
+            told = wrong_defaults("encoder", {track: public(track, names, copies[track]) for track in TRACKS})
             name, default = old.partition(":")[0], old.rpartition(" ")[2]
             assert len(told) == 2 * len(changed)  # a block, and a stack of them
             assert all(each.endswith(f": expected {name}={default}") for each in told)
-    source = (ROOT / "shared" / "numpy" / "bert.py").read_text().replace("    rate: float = 0.15,\n", "")
-    assert wrong_defaults("bert", {"numpy": public("numpy", "bert", source)}) == ["no track has mask_tokens(rate)"]
+    source = source_of("numpy", "bert").replace("    rate: float = 0.15,\n", "")
+    found = public("numpy", compared("numpy", "bert"), source)
+    assert wrong_defaults("bert", {"numpy": found}) == ["no track has mask_tokens(rate)"]
 
 
 def test_differences_are_told_in_a_sentence():
@@ -371,12 +279,138 @@ def test_differences_are_told_in_a_sentence():
 def test_the_glossary_and_the_extras_are_read():
     keras = public(
         "keras",
-        "x",
+        ["A"],
         "class A:\n    def __init__(self, maxlen, embed_dim, **kwargs): ...\n    def call(self, x, scale=0.5, training=None): ...\n    def build(self, s): ...",
     )
     numpy = public(
         "numpy",
-        "x",
-        "class A:\n    def __init__(self, max_length, d_model, rng=None): ...\n    def forward(self, x, scale=0.5): ...\n    def backward(self, g): ...",
+        ["A"],
+        "class A:\n    def __init__(self, max_length, d_model, rng=None): ...\n    def forward(self, x, scale=0.5): ...\ndef helper(x): ...",
     )
     assert keras == numpy == {"A": ["max_length", "d_model"], "A()": ["x", "scale=0.5"]}
+
+
+# Steps
+
+
+def bare_steps(source: str) -> list[str]:
+    """The step comments of some code that have none below them."""
+    lines, found = source.splitlines(), []
+    for number, line in enumerate(lines, 1):
+        if STEP.match(line):
+            below = (each for each in lines[number:] if STEP.match(each) or not each.lstrip().startswith("#"))
+            following = next(below, "")
+            if STEP.match(following) or not following.strip():
+                found.append(line.strip())
+    return found
+
+
+def stepped(track: str, chapter: str) -> list[str]:
+    """The functions and methods with step comments, by the names that `read_steps` takes.
+
+    A backward pass has the numbers of the forward pass, from the last to the first, and no table.
+    """
+    text = source_of(track, chapter)
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            for method in (each for each in node.body if isinstance(each, ast.FunctionDef)):
+                found[node.name if method.name in ("forward", "call") else f"{node.name}.{method.name}"] = method
+    return [
+        name
+        for name, node in found.items()
+        if any(map(STEP.match, ast.get_source_segment(text, node).splitlines())) and not name.endswith("backward")
+    ]
+
+
+def shown(chapter: chapters.Chapter) -> list[tuple[str, str, dict[str, str]]]:
+    """What the compare notebook hands to `side_by_side.steps`."""
+    cells = code(read(NOTEBOOKS / chapter.folder / "compare.ipynb"))
+    calls = [
+        node
+        for cell in cells
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "side_by_side.steps"
+    ]
+    return [
+        (
+            *(ast.literal_eval(each) for each in call.args),
+            {key.value: "pass" for keyword in call.keywords for key in keyword.value.keys},
+        )
+        for call in calls
+    ]
+
+
+@for_each_chapter()
+def test_every_step_comment_has_code_below_it(chapter):
+    for page in PAGES:
+        for cell in code(read(NOTEBOOKS / chapter.folder / f"{page}.ipynb")):
+            assert bare_steps(cell.source) == [], page
+
+
+@for_each_chapter()
+def test_steps_with_one_number_have_the_same_words(chapter):
+    columns = {}
+    for track in TRACKS:
+        for name in stepped(track, chapter.name):
+            columns.setdefault(name, {})[track] = read_steps(track, chapter.name, name)
+    for name, found in columns.items():
+        if len(found) > 1:
+            assert pair_steps(name, found)
+
+
+@for_each_chapter()
+def test_every_step_table_of_the_compare_notebook_can_be_shown(chapter):
+    calls = shown(chapter)
+    assert calls
+    for name, function, elsewhere in calls:
+        assert "<pre" in side_by_side.steps(name, function, elsewhere).data
+
+
+def test_a_step_without_code_is_found():
+    for source in ("# 1 a\n# 2 b\nx = 1", "# 1 a\n# why\n\nx = 1", "x = 1\n# 1 a"):
+        assert bare_steps(source) == ["# 1 a"]
+        with pytest.raises(ValueError, match=r"f has no code below `# 1 a`"):
+            split_steps("f", source.splitlines())
+    assert bare_steps("# 1 a\n# why\nx = 1\n# 2 to 3 b\ny = 2") == []
+
+
+@pytest.mark.parametrize(
+    "lines", ["# 2 a\nx\n# 1 b\ny", "# 1 a\nx\n# 1 b\ny", "# 3 to 2 a\nx", "# 1 to 2 a\nx\n# 2 b\ny"]
+)
+def test_steps_that_do_not_rise_are_refused(lines):
+    with pytest.raises(ValueError, match="expected numbers that rise"):
+        split_steps("f", lines.splitlines())
+
+
+def columns_of(**tracks: str) -> dict:
+    """The steps of each track, from comments without their sharps, such as "1 a, 2 to 3 b"."""
+    return {
+        track: split_steps(track, [line for each in told.split(", ") for line in (f"# {each}", "x")])
+        for track, told in tracks.items()
+    }
+
+
+def test_rows_are_the_union_of_the_steps():
+    found = pair_steps("f", columns_of(numpy="1 a, 2 b, 3 c", pytorch="0 set up, 1 a, 4 d", keras="1 to 3 all"))
+    assert [row[:3] for row in found] == [(0, 0, "set up"), (1, 1, "a"), (2, 2, "b"), (3, 3, "c"), (4, 4, "d")]
+    together = pair_steps("f", columns_of(numpy="1 to 2 a", pytorch="1 to 2 a, 3 b", keras="1 to 2 a"))
+    assert [row[:3] for row in together] == [(1, 2, "a"), (3, 3, "b")]
+
+
+@pytest.mark.parametrize(
+    ("tracks", "message"),
+    [
+        ({"numpy": "1 a, 2 b", "keras": "1 a, 2 c"}, "the same words for step 2"),
+        ({"numpy": "1 to 2 a", "keras": "1 to 2 c"}, "the same words for step 1 to 2"),
+        ({"numpy": "1 to 2 a, 3 b", "keras": "1 c, 2 to 3 d"}, "`# 2 ...`"),  # an overlap: 2 stands nowhere alone
+        ({"numpy": "1 to 3 a", "keras": "1 b, 3 c"}, "`# 2 ...`"),
+        ({"numpy": "1 a, 3 b", "keras": "1 a"}, "`# 2 ...`"),  # a number that nobody has
+        ({"numpy": "2 a", "keras": "2 a"}, "`# 1 ...`"),
+    ],
+)
+def test_steps_that_do_not_fit_are_refused(tracks, message):
+    with pytest.raises(ValueError, match=f"name='f'.*{message}"):
+        pair_steps("f", columns_of(**tracks))

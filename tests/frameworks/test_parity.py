@@ -14,7 +14,7 @@ import shared.keras.feed_forward as keras_feed_forward
 import shared.keras.models as keras_models
 import shared.numpy.models as numpy_models
 import shared.pytorch.models as pytorch_models
-from shared import parity, side_by_side, timing
+from shared import lesson_code, parity, side_by_side, timing
 
 pytestmark = pytest.mark.chapter("02", "05", "06", "07")
 
@@ -123,6 +123,17 @@ def test_cost_counts_parameters_and_lines():
     models["pytorch"] = pytorch_models.MLP(3, 5, 2)
     with pytest.raises(AssertionError, match="MLP"):
         side_by_side.cost("models", {"MLP": models})
+
+
+def test_a_comment_is_no_line_wherever_it_is():
+    code = "def f(\n    x: int,\n    y: int,\n):\n    z = x\n    return z + y"
+    assert lesson_code.count_lines(code) == 3  # the signature is one
+    assert (
+        lesson_code.count_lines(
+            code.replace("    z", "    # 1 a\n    z").replace("    return", "    # 2 b\n    return")
+        )
+        == 3
+    )
 
 
 def test_times_are_taken_in_turn(monkeypatch):
