@@ -93,6 +93,8 @@ def _colored(code: str, marked: Collection[str] = ()) -> str:
         before, chunks, comment = "", [""], ""
         for kind, text in line:
             part = html.escape(text)
+            if kind == "Name" and len(text) > 26:  # wider than a column alone
+                part = part.replace("_", "_<wbr>")
             found = next((ink for start, ink in _INK.items() if kind.startswith(start)), None)
             if found:
                 part = f'<span style="color:{private.editor_color(*found)}">{part}</span>'
