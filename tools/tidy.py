@@ -51,7 +51,8 @@ def figures_of(outputs: list) -> int:
 def minutes_of(cell: nbformat.NotebookNode) -> float:
     """What it takes to read a cell."""
     if cell.cell_type == "code":
-        lines = [line for line in cell.source.splitlines() if line.strip()]
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        lines = [] if hidden else [line for line in cell.source.splitlines() if line.strip()]
         return len(lines) / LINES + figures_of(cell.get("outputs", [])) * FIGURE
     shown = len(_TABLE.findall(cell.source)) + len(_IMAGE.findall(cell.source))
     words = _IMAGE.sub("", _TABLE.sub("", cell.source)).split()

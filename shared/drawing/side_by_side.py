@@ -93,6 +93,8 @@ def _colored(code: str, marked: Collection[str] = ()) -> str:
         before, chunks, comment = "", [""], ""
         for kind, text in line:
             part = html.escape(text)
+            if kind == "Name" and len(text) > 20:  # nearly as wide as a column
+                part = part.replace("_", "_<wbr>")
             found = next((ink for start, ink in _INK.items() if kind.startswith(start)), None)
             if found:
                 part = f'<span style="color:{private.editor_color(*found)}">{part}</span>'
@@ -166,7 +168,8 @@ def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> H
     caption = ""
     if "<mark" in "".join(body):
         legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
-        caption = f'<caption style="caption-side:bottom;text-align:left;padding:6px 0;color:inherit">{legend}</caption>'
+        style = "caption-side:bottom;text-align:left;padding:6px 0;font:13px/1.45 sans-serif;color:inherit"
+        caption = f'<caption style="{style}">{legend}</caption>'
     label = f"The steps of {name} in NumPy, PyTorch and Keras"
     return HTML(
         f'<table aria-label="{label}" style="{_TABLE}">{caption}<colgroup>{widths}</colgroup>'

@@ -40,6 +40,8 @@ class Exercise:
         errors: part of an error message -> what to tell to a reader whose function raises it.
         track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
         digits: how many digits after the point a prediction is asked for with; without them it is right only if it is equal.
+        run: where the reader writes a class, what it computes: from the class and the arguments to name -> array, in the order in
+            which a reader writes them; those that are not written yet are left out. What is right, and the mistakes, give such dicts.
     """
 
     right: Any
@@ -52,6 +54,7 @@ class Exercise:
     errors: Mapping[str, str] = field(default_factory=dict)
     track: str = "numpy"
     digits: int | None = None
+    run: Callable[..., dict[str, Any]] | None = None
 
 
 def _of_chapter(chapter: str) -> dict[str, Exercise]:
@@ -112,7 +115,10 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             return right
         return "wrong", _name_wrong_prediction(exercise, answer)
     if not callable(answer):
-        return "wrong", f"expected a function, got {type(answer).__name__}."
+        expected = "function" if exercise.run is None else "class"
+        return "wrong", f"expected a {expected}, got {type(answer).__name__}."
+    if isinstance(answer, type) and exercise.run is not None:
+        answer = functools.partial(exercise.run, answer)
     changed = False
     rng = np.random.default_rng(6)
     trials = [exercise.inputs(rng) for _ in range(exercise.trials)]
@@ -127,7 +133,7 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             advice = " ".join(text for part, text in exercise.errors.items() if part in str(error))
             told = f"your function raised {type(error).__name__}: {error}. {advice or f'The inputs were {shapes}.'}"
             return "wrong", told
-        if result is None or result is ...:
+        if result is None or result is ... or (isinstance(result, dict) and not result):
             return todo
         if callable(result):
             return "wrong", "your function returned a function: call it with the input."
@@ -135,12 +141,16 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             return "wrong", "your function returned a NumPy value, which `fit` can't compile: use keras.ops."
         if isinstance(result, tuple | list):
             return "wrong", f"expected one array, got a {type(result).__name__} of {len(result)}."
-        results.append(_as_numpy(result))
+        named = {name: _as_numpy(value) for name, value in result.items()} if isinstance(result, dict) else None
+        results.append(_as_numpy(result) if named is None else named)
         kept = [(a, g) for a, g in zip(arguments, given) if isinstance(a, np.ndarray)]
         changed = changed or any(not np.array_equal(a, _as_numpy(g), equal_nan=a.dtype.kind == "f") for a, g in kept)
     if all(_close(result, exercise.right(*arguments)) for result, arguments in zip(results, trials)):
         if changed:
             return "wrong", "the result is right, but your function changes an array that it was given: work on a copy."
+        left = [name for name in exercise.right(*trials[0]) if name not in results[0]] if exercise.run else []
+        if left:
+            return "not done", f"right so far: {' and '.join(results[0])}. Not done yet: {', '.join(left)}."
         return right
     return "wrong", _name_mistake(exercise, results, trials)
 
@@ -169,11 +179,20 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
         with np.errstate(all="ignore"):
             if all(_close(result, wrong(*arguments)) for result, arguments in zip(results, trials)):
                 return f"close. {sentence}"
-    for result, arguments in zip(results, trials):
-        expected = exercise.right(*arguments)
+    pairs = [(result, exercise.right(*arguments)) for result, arguments in zip(results, trials)]
+    if exercise.run is None:
+        return _describe(exercise.shape, pairs)
+    # of those that are written, the first that is wrong
+    name = next(name for name in results[0] if not all(_close(found[name], right[name]) for found, right in pairs))
+    return f"{name}: {_describe('', [(found[name], right[name]) for found, right in pairs])}"
+
+
+def _describe(shape: str, pairs: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """How results differ from what is right, where no listed mistake explains it."""
+    for result, expected in pairs:
         if result.shape != expected.shape:
-            here = "" if exercise.shape == str(expected.shape) else f", here {expected.shape}"
-            return f"the result has shape {result.shape}; expected {exercise.shape}{here}."
+            here = "" if shape in ("", str(expected.shape)) else f", here {expected.shape}"
+            return f"the result has shape {result.shape}; expected {shape or expected.shape}{here}."
         if result.dtype.kind != expected.dtype.kind:
             return f"the result has dtype {result.dtype}; expected {expected.dtype}."
         if result.dtype == bool and (result != expected).any():
@@ -182,7 +201,7 @@ def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str
             return (
                 "some results are NaN or infinite. Does something overflow, or is a whole row hidden, or divided by 0?"
             )
-    worst = max(np.abs(r.astype(float) - exercise.right(*a).astype(float)).max() for r, a in zip(results, trials))
+    worst = max(np.abs(result.astype(float) - expected.astype(float)).max() for result, expected in pairs)
     if not np.isfinite(worst):
         return "not yet. The shape is right; in some places one is infinite, the right answer or yours, and the other is not."
     return f"not yet. The shape is right; the largest difference from the right answer is {worst:.2g}."
@@ -195,7 +214,9 @@ def _as_numpy(value: Any) -> np.ndarray:
 
 
 def _close(result: Any, expected: Any) -> bool:
-    """Equal but for rounding: of shape, kind of numbers, NaN, and value within what the dtype can hold."""
+    """Equal but for rounding: of shape, kind of numbers, NaN, and value within what the dtype can hold; of dicts, the names of both."""
+    if isinstance(result, dict):
+        return all(_close(result[name], value) for name, value in expected.items() if name in result)
     result, expected = _as_numpy(result), _as_numpy(expected)
     if result.shape != expected.shape or (result.dtype.kind == "b") != (expected.dtype.kind == "b"):
         return False

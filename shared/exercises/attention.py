@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from shared.exercises import Exercise
-from shared.numpy.attention import scaled_dot_product_attention, softmax
+from shared.numpy.attention import scaled_dot_product_attention, scaled_dot_product_attention_backward, softmax
 
 
 def _attention(query, key, value):
@@ -44,6 +44,55 @@ def _one_highest(query, key, value):
 def _over_everything(query, key, value):
     weights = np.exp(_scores(query, key) - _scores(query, key).max())
     return weights / weights.sum() @ value
+
+
+def _run_attention(make, query, key, value, grad_output):
+    attention = make()
+    output = attention.forward(query, key, value)
+    grads = None if output is None else attention.backward(grad_output)
+    if grads is None:
+        return {} if output is None else {"forward": output}
+    return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
+
+
+_GRADIENTS = ("gradient of query", "gradient of key", "gradient of value")
+
+
+def _both_ways(query, key, value, grad_output):
+    output, weights = scaled_dot_product_attention(query, key, value)
+    grads = scaled_dot_product_attention_backward(grad_output, query, key, value, weights)
+    return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
+
+
+def _sample_both_ways(rng):
+    """As many queries as keys and features in every second trial, so that what is transposed wrongly still fits."""
+    length_q, length_k, width, value_dim = rng.permutation([3, 4, 6, 7])
+    if rng.random() < 0.5:
+        length_q = length_k = width = value_dim
+    query, key = rng.normal(size=(length_q, width)), rng.normal(size=(length_k, width))
+    return query, key, rng.normal(size=(length_k, value_dim)), rng.normal(size=(length_q, value_dim))
+
+
+def _wrong_forward(attend):
+    return lambda query, key, value, grad_output: {"forward": attend(query, key, value)}
+
+
+def _wrong_backward(**wrong):
+    """The backward pass with one piece replaced."""
+
+    def run(query, key, value, grad_output):
+        output, weights = scaled_dot_product_attention(query, key, value)
+        grad_weights = grad_output @ value.T
+        grad_scores = weights * (grad_weights - (weights * grad_weights).sum(axis=1, keepdims=True))
+        if "grad_scores" in wrong:
+            grad_scores = wrong["grad_scores"](weights, grad_weights)
+        grad_scores = grad_scores / wrong.get("scale", math.sqrt(query.shape[1]))
+        grads = [grad_scores @ key, grad_scores.T @ query, weights.T @ grad_output]
+        if "grads" in wrong:
+            grads = wrong["grads"](*grads)
+        return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
+
+    return run
 
 
 def _window(length, width):
@@ -269,32 +318,49 @@ EXERCISES = {
         ],
     ),
     "06.3": Exercise(
-        right=_window,
-        inputs=lambda rng: (int(rng.integers(5, 9)), int(rng.integers(2, 4))),
-        shape="(length, length)",
-        praise="Long-context models use such windows in some of their layers.",
+        right=_both_ways,
+        inputs=_sample_both_ways,
+        run=_run_attention,
+        praise="That is the core of every Transformer, in both directions, from memory.",
+        errors={"zip() argument": "backward must return three arrays: the gradients of query, key and value."},
         mistakes={
-            "True and False are swapped: here True means that a query may attend.": lambda n, w: ~_window(n, w),
-            "Your window looks at the future; a query sees positions at or before its own.": lambda n, w: (
-                _window(n, w).T
+            "forward: your weights sum to 1 over the queries (columns); each query's own weights (its row) must sum to 1.": (
+                _wrong_forward(lambda q, k, v: softmax(_scores(q, k).T).T @ v)
             ),
-            "Your window is one position too wide: width counts the query's own position.": lambda n, w: _window(
-                n, w + 1
+            "forward: the scale is missing: divide the scores by the square root of the number of features.": (
+                _wrong_forward(lambda q, k, v: softmax(q @ k.T) @ v)
             ),
-            "Your window is one position too narrow: own position plus width - 1 before it.": lambda n, w: _window(
-                n, w - 1
+            "backward: the scores were divided by the root of the number of features; divide their gradient by it, too.": (
+                _wrong_backward(scale=1.0)
             ),
-            "A query must see its own position too.": lambda n, w: _window(n, w) & ~np.eye(n, dtype=bool),
-            "This is the whole causal mask: nothing limits how far back a query sees.": lambda n, w: _distance(n) >= 0,
-            "Your window opens to both sides; only the past belongs in it.": lambda n, w: np.abs(_distance(n)) < w,
-            "The pattern is right, but a mask must be boolean; yours holds numbers.": lambda n, w: _window(n, w).astype(
-                int
+            "backward: you pass the gradient of the weights on as that of the scores: the softmax is between them.": (
+                _wrong_backward(grad_scores=lambda weights, grad: grad)
+            ),
+            "backward, softmax: the row's weighted mean is missing: a score also lowers the other weights of its row.": (
+                _wrong_backward(grad_scores=lambda weights, grad: weights * grad)
+            ),
+            "backward, softmax: you subtract the plain mean of the row's gradients; it must be weighted with the weights.": (
+                _wrong_backward(grad_scores=lambda weights, grad: weights * (grad - grad.mean(axis=1, keepdims=True)))
+            ),
+            "backward, softmax: you use p(1 - p), the slope of a weight by its own score, and leave out the other scores of the row.": (
+                _wrong_backward(grad_scores=lambda weights, grad: weights * (1 - weights) * grad)
+            ),
+            "backward, softmax: the weighted mean runs along a column; a softmax works on a row.": (
+                _wrong_backward(
+                    grad_scores=lambda weights, grad: weights * (grad - (weights * grad).sum(axis=0, keepdims=True))
+                )
+            ),
+            "backward: the gradients of query and key are exchanged.": (
+                _wrong_backward(grads=lambda query, key, value: (key, query, value))
+            ),
+            "backward: return the gradients in the order query, key, value.": (
+                _wrong_backward(grads=lambda query, key, value: (value, key, query))
             ),
         },
         hints=[
-            "Write down i - j for query i and key j. Which of these distances are allowed?",
-            "np.arange(length)[:, None] - np.arange(length) is the matrix of distances.",
-            "Two conditions, joined by &: one forbids the future, the other what is too far back. Is width itself still allowed?",
+            "Forward is three lines. Keep query, key, value and the weights for the way back.",
+            "The last step was a matrix product of weights and value: each one's gradient is the output's gradient times the other.",
+            "A row of scores gets weights * (grad_weights - mean), in which mean is the row's mean of grad_weights, weighted with the weights.",
         ],
     ),
     "06.4": Exercise(
@@ -446,6 +512,36 @@ EXERCISES = {
         ],
     ),
     "06.9": Exercise(
+        right=_window,
+        inputs=lambda rng: (int(rng.integers(5, 9)), int(rng.integers(2, 4))),
+        shape="(length, length)",
+        track="keras",
+        praise="Long-context models use such windows in some of their layers.",
+        mistakes={
+            "True and False are swapped: here True means that a query may attend.": lambda n, w: ~_window(n, w),
+            "Your window looks at the future; a query sees positions at or before its own.": lambda n, w: (
+                _window(n, w).T
+            ),
+            "Your window is one position too wide: width counts the query's own position.": lambda n, w: _window(
+                n, w + 1
+            ),
+            "Your window is one position too narrow: own position plus width - 1 before it.": lambda n, w: _window(
+                n, w - 1
+            ),
+            "A query must see its own position too.": lambda n, w: _window(n, w) & ~np.eye(n, dtype=bool),
+            "This is the whole causal mask: nothing limits how far back a query sees.": lambda n, w: _distance(n) >= 0,
+            "Your window opens to both sides; only the past belongs in it.": lambda n, w: np.abs(_distance(n)) < w,
+            "The pattern is right, but a mask must be boolean; yours holds numbers.": lambda n, w: _window(n, w).astype(
+                int
+            ),
+        },
+        hints=[
+            "Write down i - j for query i and key j. Which of these distances are allowed?",
+            "np.arange(length)[:, None] - np.arange(length) is the matrix of distances.",
+            "Two conditions, joined by &: one forbids the future, the other what is too far back. Is width itself still allowed?",
+        ],
+    ),
+    "06.10": Exercise(
         right=3,
         praise="It sees keys 2, 3 and 4: exactly the ones that the mask was meant to hide.",
         mistakes={

@@ -23,9 +23,24 @@ def without_values(error: TypeError) -> TypeError:
 def mask_of(tensor: Any) -> Any:
     """The mask that Keras has attached to a tensor, None where there is none.
 
-    Keras 3.15 keeps it in an attribute, and hands it to layers alone. We wait for its own `get_keras_mask` to become public.
+    Keras 3.15 hands it to layers alone. We wait for its own `get_keras_mask` to become public.
     """
-    return getattr(tensor, "_keras_mask", None)
+    from keras.src.backend import get_keras_mask
+
+    return get_keras_mask(tensor)
+
+
+class KeepsMask:
+    """What a Keras layer is besides, and before, whose `call` takes a mask for attention under the name `mask`.
+
+    Keras 3.15 attaches what was given under that name to the output. Here it is the mask of the input that goes on, and one
+    for attention, of four axes, does not. We wait for a public `get_keras_mask`.
+    """
+
+    def compute_mask(self, x: Any, previous_mask: Any = None) -> Any:
+        """Keras' own mask, of (batch, length), that was given or is attached to x."""
+        for_attention = previous_mask is not None and len(previous_mask.shape) == 4
+        return mask_of(x) if for_attention else previous_mask
 
 
 def made_from(tensor: Any) -> tuple[Any, list]:
@@ -36,14 +51,6 @@ def made_from(tensor: Any) -> tuple[Any, list]:
     """
     operation, call, _ = tensor._keras_history
     return operation, operation._inbound_nodes[call].input_tensors
-
-
-def dropout_of(attention: Any) -> Any:
-    """The layer by which `keras.layers.MultiHeadAttention` drops weights.
-
-    Keras 3.15 has public names for its dense layers, and none for this one: we wait for `dropout_layer`.
-    """
-    return attention._dropout_layer
 
 
 def place_of(variable: Any, optimizer: Any) -> int:

@@ -118,12 +118,9 @@ def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
         ):
             if isinstance(item, keras.Variable) and item.trainable:
                 yield path + key, Slot(item)
-            elif isinstance(item, keras.layers.MultiHeadAttention):
-                yield from _keras_slots(
-                    item, path
-                )  # the course's layer is a thin shell around this one: one step of the path, not two
             elif isinstance(item, keras.layers.Layer):
-                yield from _keras_slots(item, f"{path}{key}.")
+                # `output` is taken in a layer of Keras: its attention has query_dense, ..., output_dense, and so has the course's
+                yield from _keras_slots(item, f"{path}{key.removesuffix('_dense')}.")
 
 
 def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:

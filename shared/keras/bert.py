@@ -244,9 +244,7 @@ class BERTModel(keras.Model):
         self,
         tokens: Integer[Any, "batch length"],
         segments: Integer[Any, "batch length"] | None = None,
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None = None,
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
         training: bool | None = None,
     ):
         """Features, (batch, length, d_model); without a mask, padding is hidden."""
@@ -263,9 +261,7 @@ class BERTModel(keras.Model):
         self,
         tokens: Integer[Any, "batch length"],
         segments: Integer[Any, "batch length"] | None = None,
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None = None,
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
         training: bool | None = None,
     ):
         """Logits, (batch, length, vocab_size)."""

@@ -14,43 +14,9 @@ from keras import ops
 from ..checks import check_positive
 from ..contracts import Bool, Float, checked
 from ..frameworks import private
-from .attention import MultiHeadAttention, _ExplicitMasks
-from .attention import scaled_dot_product_attention
+from .attention import MultiHeadAttention, expand_mask, join_masks
+from .attention import merge_heads, scaled_dot_product_attention, split_heads
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
-from .feed_forward import _KeepsShape
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-2
-class _LooksBack(keras.layers.Layer):
-    """A layer of one input, which may take a mask and a cache."""
-
-    @checked
-    def check(
-        self,
-        x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
-        | None,
-    ) -> None:
-        """Refuse what does not fit, also before there are numbers."""
-        self.refuse_implicit_masks(x=x)
-
-    def __call__(
-        self, x: Any, mask: Any | None = None, cache: Any | None = None, **kwargs: Any
-    ) -> Any:
-        """Same as `call`; refuses a mask that comes attached to x."""
-        self.check(x, mask)
-        if cache is not None and (
-            isinstance(cache, list) or not callable(getattr(cache, "append", None))
-        ):
-            raise TypeError(
-                f"cache is a {type(cache).__name__}: expected one layer's cache, "
-                "whose append(key, value) returns keys and values"
-            )
-        return super().__call__(x, mask=mask, cache=cache, **kwargs)
-
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
-        """The shape of x."""
-        return input_shape
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-4
 def _earlier(query: Any, key: Any) -> Any:
@@ -78,58 +44,73 @@ def _masked_attention(
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class CausalSelfAttention(_LooksBack, MultiHeadAttention):
+class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
     """Self-attention in which a position sees itself and those before it.
 
     A cache remembers the keys and values of earlier calls, for inference.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, x_shape: tuple) -> None:
         """Make the weights."""
-        super().build(input_shape)
+        super().build(x_shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
+        | Bool[Any, "batch length"]
         | None = None,
         cache: Any | None = None,
+        x_mask: Bool[Any, "batch length"] | None = None,
     ):
-        """The output, shaped as x; length_k counts the cached positions too."""
-        layer = self.attention
-        heads_first = (0, 2, 1, 3)  # Keras has (batch, length, heads, head_dim)
+        """The output, shaped as x; length_k counts the cached positions too.
 
-        # 1 to 2 project the input to heads
-        q = ops.transpose(layer.query_dense(x), heads_first)
-        k = ops.transpose(layer.key_dense(x), heads_first)
-        v = ops.transpose(layer.value_dense(x), heads_first)
+        Keras fills in the mask attached to x: as x_mask beside a mask, else as mask.
+        """
+        if isinstance(cache, list) or not (cache is None or hasattr(cache, "append")):
+            raise TypeError(
+                f"cache is a {type(cache).__name__}: expected one layer's cache, "
+                "whose append(key, value) returns keys and values"
+            )
+
+        # 1 project the input
+        q = self.query_dense(x)
+        k = self.key_dense(x)
+        v = self.value_dense(x)
+        # 2 split into heads
+        q = split_heads(q, self.num_heads)
+        k = split_heads(k, self.num_heads)
+        v = split_heads(v, self.num_heads)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = cache.append(k, v)
 
-        drop = private.dropout_of(layer) if self.dropout else None
+        if mask is not None and len(mask.shape) == 2:  # the one attached to x
+            mask, x_mask = None, mask
         length_k = k.shape[2]
         if mask is not None and mask.shape[-1] not in (1, None, length_k):
             raise TypeError(
                 f"mask has shape {tuple(mask.shape)}: "
                 f"expected one that broadcasts to {length_k} keys"
             )
+        if x_mask is not None and cache is not None:  # what is cached is real
+            cached = ops.ones((ops.shape(x)[0], length_k - x.shape[1]), "bool")
+            x_mask = ops.concatenate([cached, x_mask], axis=1)
+        mask = join_masks(mask, expand_mask(x_mask))
 
         # 4 to 5 hide later positions, and attend
         if mask is None and q.shape[2] != 1:
-            attended = _causal_attention(q, k, v, drop)
+            attended = _causal_attention(q, k, v, self.dropout)
         else:
-            attended = _masked_attention(q, k, v, mask, drop)
+            attended = _masked_attention(q, k, v, mask, self.dropout)
         # 6 merge the heads and mix them
-        merged = ops.transpose(attended, heads_first)
-        return layer.output_dense(merged)
+        return self.output_dense(merge_heads(attended))
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
+class DecoderOnlyBlock(private.KeepsMask, keras.layers.Layer):
     """Causal self-attention and a feed-forward network, each in a residual connection.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False).
@@ -175,7 +156,7 @@ class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
+        | Bool[Any, "batch length"]
         | None = None,
         cache: Any | None = None,
     ):
@@ -192,53 +173,9 @@ class DecoderOnlyBlock(_LooksBack, _ExplicitMasks, _KeepsShape):
         add = self.feed_forward_residual
         return add(h, self.feed_forward)
 
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-12
-class _LooksAcross(_ExplicitMasks, _KeepsShape):
-    """A layer of an input and a memory; its arguments are in `config`."""
-
-    @checked
-    def check(
-        self,
-        x: Float[Any, "batch length {self.d_model}"],
-        memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None,
-        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
-        | None,
-    ) -> None:
-        """Refuse what does not fit, also before there are numbers."""
-        self.refuse_implicit_masks(x=x, memory=memory)
-
-    def __call__(
-        self,
-        x: Any,
-        memory: Any,
-        self_mask: Any | None = None,
-        memory_mask: Any | None = None,
-        return_weights: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        """Same as `call`; refuses masks that come attached."""
-        self.check(x, memory, self_mask, memory_mask)
-        masks = {"self_mask": self_mask, "memory_mask": memory_mask}
-        kwargs |= {"return_weights": return_weights}
-        return super().__call__(x, memory, **masks, **kwargs)
-
-    def compute_output_spec(
-        self, x: Any, memory: Any, return_weights: bool = False, **others: Any
-    ) -> Any:
-        """The shapes in a functional model: of x, and of the weights if asked."""
-        output = keras.KerasTensor(x.shape, self.compute_dtype)
-        shape = (x.shape[0], self.num_heads, x.shape[1], memory.shape[1])
-        count = self.config.get("num_layers")  # a block has none
-        weights = [
-            keras.KerasTensor(shape, self.compute_dtype) for _ in range(count or 1)
-        ]
-        if not return_weights:
-            return output
-        return output, weights if count else weights[0]
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-13-weights
 class _KeepsWeights:
@@ -254,7 +191,7 @@ class _KeepsWeights:
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderBlock(_LooksAcross):
+class DecoderBlock(private.KeepsMask, keras.layers.Layer):
     """Causal self-attention, attention to a memory, and a feed-forward network.
 
     Each is in a residual connection. The arguments are those of DecoderOnlyBlock.
@@ -303,15 +240,14 @@ class DecoderBlock(_LooksAcross):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None = None,
+        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
         memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
+        | Bool[Any, "batch length_k"]
         | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also cross-attention's weights."""
+        memory_mask = expand_mask(memory_mask)
         attend = self.cross_attention
         if return_weights:
             attend = _KeepsWeights(attend)
@@ -336,9 +272,13 @@ class DecoderBlock(_LooksAcross):
 
         return (y, attend.weights) if return_weights else y
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config
+
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
-class Decoder(_LooksAcross):
+class Decoder(private.KeepsMask, keras.layers.Layer):
     """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -380,15 +320,14 @@ class Decoder(_LooksAcross):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None = None,
+        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
         memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "#length #length_k"]
+        | Bool[Any, "batch length_k"]
         | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""
+        memory_mask = expand_mask(memory_mask)
         given = {"self_mask": self_mask, "memory_mask": memory_mask}
         given |= {"return_weights": return_weights}
         weights = []
@@ -404,3 +343,7 @@ class Decoder(_LooksAcross):
             x = self.norm(x)
 
         return (x, weights) if return_weights else x
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config

@@ -72,9 +72,7 @@ class MutationModel(keras.Model):
     def call(
         self,
         tokens: Integer[Any, "batch length"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None = None,
+        mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
         training: bool | None = None,
     ):
         """Logits of shape (batch, length, vocab_size); mask None hides the padding."""

@@ -158,14 +158,23 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
     """The sum of two trained vectors, one for the token and one for its position.
 
     Tokens are not scaled; positions start as the sinusoid over the root of embed_dim.
+    mask_zero attaches Keras' own mask, True at tokens other than 0, to the output.
     Source: Gehring et al. 2017, section 3.1.
     """
 
     @checked
-    def __init__(self, maxlen: int, vocab_size: int, embed_dim: int, **kwargs):
+    def __init__(
+        self,
+        maxlen: int,
+        vocab_size: int,
+        embed_dim: int,
+        mask_zero: bool = False,
+        **kwargs,
+    ):
         check_positive(maxlen=maxlen, vocab_size=vocab_size, embed_dim=embed_dim)
         super().__init__(autocast=False, **kwargs)
         self.maxlen, self.vocab_size, self.embed_dim = maxlen, vocab_size, embed_dim
+        self.mask_zero = mask_zero
 
     def build(self, input_shape: tuple) -> None:
         """Make both tables."""
@@ -198,10 +207,14 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         """(..., length) to (..., length, embed_dim)."""
         return (*input_shape, self.embed_dim)
 
+    def compute_mask(self, tokens, previous_mask=None):
+        return ops.not_equal(tokens, 0) if self.mask_zero else None
+
     def get_config(self) -> dict:
         """The arguments that make a layer like this one."""
         return super().get_config() | {
             "maxlen": self.maxlen,
             "vocab_size": self.vocab_size,
             "embed_dim": self.embed_dim,
+            "mask_zero": self.mask_zero,
         }

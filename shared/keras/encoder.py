@@ -11,33 +11,13 @@ from keras import layers
 
 from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, checked
-from .attention import MultiHeadAttention, _ExplicitMasks
+from ..frameworks import private
+from .attention import MultiHeadAttention, expand_mask
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
-from .feed_forward import _KeepsShape
-
-# %% ../../notebooks/08_encoder/keras.ipynb #implementation-2
-class _SelfAttending(_ExplicitMasks, _KeepsShape):
-    """A layer of one input and a mask; its arguments are in `config`."""
-
-    @checked
-    def check(
-        self,
-        x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
-        | None,
-    ) -> None:
-        """Refuse what does not fit, also before there are numbers."""
-        self.refuse_implicit_masks(x=x)
-
-    def __call__(self, x: Any, mask: Any | None = None, **kwargs: Any) -> Any:
-        """Same as `call`; refuses a mask that comes attached to x."""
-        self.check(x, mask)
-        return super().__call__(x, mask=mask, **kwargs)
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4
 @keras.saving.register_keras_serializable(package="three_ways")
-class EncoderBlock(_SelfAttending):
+class EncoderBlock(private.KeepsMask, layers.Layer):
     """Self-attention and a feed-forward network, each inside a residual connection.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
@@ -83,10 +63,14 @@ class EncoderBlock(_SelfAttending):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
+        | Bool[Any, "batch length"]
         | None = None,
     ):
-        """The output, shaped as x; the mask is True where a query may attend."""
+        """The output, shaped as x; the mask is True where a query may attend.
+
+        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
+        """
+        mask = expand_mask(mask)
 
         # 1 make attention a function of one array
         def attend(h):
@@ -99,9 +83,13 @@ class EncoderBlock(_SelfAttending):
         add = self.feed_forward_residual
         return add(h, self.feed_forward)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config
+
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class Encoder(_SelfAttending):
+class Encoder(private.KeepsMask, layers.Layer):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -143,10 +131,15 @@ class Encoder(_SelfAttending):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "#length #length"]
+        | Bool[Any, "batch length"]
         | None = None,
     ):
-        """The output, shaped as x; every block gets the mask."""
+        """The output, shaped as x; every block gets the mask.
+
+        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
+        """
+        mask = expand_mask(mask)
+
         # 1 pass through the blocks
         for block in self.blocks:
             x = block(x, mask=mask)
@@ -154,6 +147,10 @@ class Encoder(_SelfAttending):
         if self.norm is not None:
             x = self.norm(x)
         return x
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one."""
+        return super().get_config() | self.config
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")

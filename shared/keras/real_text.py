@@ -82,7 +82,7 @@ def add_lora(model: GPTModel, rank: int, alpha: float) -> GPTModel:
         weight.trainable = False
     for block in model.blocks:
         # 2 take the query and value projections
-        attention = block.attention.attention
+        attention = block.attention
         for layer in (attention.query_dense, attention.value_dense):
             # 3 give each an adapter
             layer.enable_lora(rank, lora_alpha=alpha)

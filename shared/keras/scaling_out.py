@@ -106,10 +106,9 @@ def make_model(job: str | None) -> GPTModel:
 def tensor_layout(mesh: Any) -> keras.distribution.LayoutMap:
     """Which axis of which weight of a GPTModel is divided along the mesh's model axis."""
     layout = keras.distribution.LayoutMap(mesh)
-    # heads are an axis of their own
-    layout[".*attention.*(query|key|value)/kernel"] = (None, "model", None)
-    layout[".*attention.*(query|key|value)/bias"] = ("model", None)
-    layout[".*attention_output/kernel"] = ("model", None, None)
+    layout[".*attention.*(query|key|value)/kernel"] = (None, "model")
+    layout[".*attention.*(query|key|value)/bias"] = ("model",)
+    layout[".*attention.*output/kernel"] = ("model", None)
     # columns first, rows second: Keras counts the Dense layers, from "dense" on,
     # so those that expand are even, and those that contract are odd
     even, odd = r".*dense(_\d*[02468])?", r".*dense_\d*[13579]"

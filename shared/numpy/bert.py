@@ -243,9 +243,7 @@ class BERTModel(Module):
         self,
         tokens: Integer[ndarray, "batch length"],
         segments: Integer[ndarray, "batch length"] | None = None,
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Features, (batch, length, d_model); without a mask, padding is hidden."""
         # 1 hide the padding, if no mask is given
@@ -261,9 +259,7 @@ class BERTModel(Module):
         self,
         tokens: Integer[ndarray, "batch length"],
         segments: Integer[ndarray, "batch length"] | None = None,
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Logits, (batch, length, vocab_size)."""
         # 1 find the features of every position

@@ -33,9 +33,7 @@ class CausalSelfAttention(MultiHeadAttention):
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[ndarray, "#length #length_k"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -119,9 +117,7 @@ class DecoderOnlyBlock(Module):
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[ndarray, "#length #length_k"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"] | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -194,10 +190,8 @@ class DecoderBlock(Module):
         x: Float[ndarray, "batch length {self.d_model}"],
         memory: Float[ndarray, "batch length_k {self.d_model}"],
         self_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
         | None = None,
         memory_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[ndarray, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
@@ -272,10 +266,8 @@ class Decoder(Module):
         x: Float[ndarray, "batch length {self.d_model}"],
         memory: Float[ndarray, "batch length_k {self.d_model}"],
         self_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
         | None = None,
         memory_mask: Bool[ndarray, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[ndarray, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):

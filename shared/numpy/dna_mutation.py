@@ -56,9 +56,7 @@ class MutationModel(Module):
     def forward(
         self,
         tokens: Integer[ndarray, "batch length"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Logits of shape (batch, length, vocab_size); mask None hides the padding."""
         # 1 hide the padding

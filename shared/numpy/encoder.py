@@ -47,9 +47,7 @@ class EncoderBlock(Module):
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
 
@@ -112,9 +110,7 @@ class Encoder(Module):
     def forward(
         self,
         x: Float[ndarray, "batch length {self.d_model}"],
-        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"]
-        | Bool[ndarray, "#length #length"]
-        | None = None,
+        mask: Bool[ndarray, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """The output, shaped as x; every block gets the mask."""
         # 1 pass through the blocks

@@ -18,7 +18,7 @@ from ..contracts import Bool, Float, Integer, checked
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-3
 @checked
 def causal_mask(
-    length_q: int, length_k: int | None = None
+    length_q: int, length_k: int | None = None, device: torch.device | str | None = None
 ) -> Bool[Tensor, "length_q length_k"]:
     """Let each query attend to its own position and to those before it.
 
@@ -29,7 +29,8 @@ def causal_mask(
     check_positive(length_q=length_q, length_k=length_k)
     if length_q > length_k:
         raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
-    return torch.ones(length_q, length_k, dtype=torch.bool).tril(length_k - length_q)
+    everywhere = torch.ones(length_q, length_k, dtype=torch.bool, device=device)
+    return everywhere.tril(length_k - length_q)
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-5
 @checked
@@ -105,27 +106,23 @@ class MultiHeadAttention(nn.Module):
         return_weights: bool = False,
     ):
         """The output, shaped as query; with return_weights also the weights."""
-        heads = self.num_heads
-
         # 1 project the inputs
         q = self.query(query)
         k = self.key(key)
         v = self.value(value)
         # 2 split into heads
-        split = "b n (h d) -> b h n d"
-        q = rearrange(q, split, h=heads)
-        k = rearrange(k, split, h=heads)
-        v = rearrange(v, split, h=heads)
-
+        q = rearrange(q, "b n (h d) -> b h n d", h=self.num_heads)
+        k = rearrange(k, "b n (h d) -> b h n d", h=self.num_heads)
+        v = rearrange(v, "b n (h d) -> b h n d", h=self.num_heads)
+        # 3 to 6 score, hide, weigh, average
         if return_weights:  # the fused form doesn't return them
             attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
-            return self.output(rearrange(attended, "b h n d -> b n (h d)")), weights
-        dropout_p = self.dropout.p if self.training else 0.0
-
-        # 3 to 6 score, hide, weigh, average
-        attended = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=dropout_p
-        )
+        else:
+            dropout_p = self.dropout.p if self.training else 0.0
+            attended = F.scaled_dot_product_attention(
+                q, k, v, attn_mask=mask, dropout_p=dropout_p
+            )
         # 7 merge the heads and mix them
-        merged = rearrange(attended, "b h n d -> b n (h d)")
-        return self.output(merged)
+        output = self.output(rearrange(attended, "b h n d -> b n (h d)"))
+
+        return (output, weights) if return_weights else output

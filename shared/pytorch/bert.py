@@ -197,9 +197,7 @@ class BERTModel(nn.Module):
         self,
         tokens: Integer[Tensor, "batch length"],
         segments: Integer[Tensor, "batch length"] | None = None,
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Features, (batch, length, d_model); without a mask, padding is hidden."""
         # 1 hide the padding, if no mask is given
@@ -215,9 +213,7 @@ class BERTModel(nn.Module):
         self,
         tokens: Integer[Tensor, "batch length"],
         segments: Integer[Tensor, "batch length"] | None = None,
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Logits, (batch, length, vocab_size)."""
         # 1 find the features of every position

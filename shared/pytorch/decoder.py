@@ -49,9 +49,7 @@ class CausalSelfAttention(MultiHeadAttention):
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Tensor, "#length #length_k"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -133,9 +131,7 @@ class DecoderOnlyBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Tensor, "#length #length_k"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"] | None = None,
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
@@ -197,11 +193,8 @@ class DecoderBlock(nn.Module):
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
         memory: Float[Tensor, "batch length_k {self.d_model}"],
-        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
         memory_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Tensor, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
@@ -262,11 +255,8 @@ class Decoder(nn.Module):
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
         memory: Float[Tensor, "batch length_k {self.d_model}"],
-        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        self_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
         memory_mask: Bool[Tensor, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Tensor, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):

@@ -54,9 +54,7 @@ class MutationModel(nn.Module):
     def forward(
         self,
         tokens: Integer[Tensor, "batch length"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """Logits of shape (batch, length, vocab_size); mask None hides the padding."""
         # 1 hide the padding

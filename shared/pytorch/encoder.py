@@ -44,9 +44,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
 
@@ -92,9 +90,7 @@ class Encoder(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch length {self.d_model}"],
-        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"]
-        | Bool[Tensor, "#length #length"]
-        | None = None,
+        mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """The output, shaped as x; every block gets the mask."""
         # 1 pass through the blocks

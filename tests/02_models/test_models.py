@@ -36,7 +36,7 @@ def test_backward_three_ways(seed):
     x = np.random.default_rng(seed).normal(size=(3, 2, 5))
     closed = {"readout.bias": lambda grad: grad.sum(axis=(0, 1))}
     numpy_mlp = numpy_models.MLP(**SIZES, rng=seed)
-    parity.check_backward(numpy_mlp, pytorch_models.MLP(**SIZES), {"x": x}, closed, seed=seed)
+    parity.check_backward(numpy_mlp, {"x": x}, pytorch_models.MLP(**SIZES), closed, seed=seed)
 
 
 @settings(deadline=None, max_examples=20)
@@ -45,7 +45,7 @@ def test_linear_against_torch(shape, d_in, d_out):
     rng = np.random.default_rng(0)
     ours, theirs = numpy_models.Linear(d_in, d_out, rng), nn.Linear(d_in, d_out)
     ours.bias.value[...] = rng.normal(size=d_out)
-    report = parity.check_backward(ours, theirs, {"x": rng.normal(size=(*shape, d_in))})
+    report = parity.check_backward(ours, {"x": rng.normal(size=(*shape, d_in))}, theirs)
     assert {row.name for row in report.rows} == {"gradient of x", "gradient of kernel", "gradient of bias"}
 
 

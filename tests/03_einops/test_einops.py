@@ -334,8 +334,8 @@ def test_numpy_convolution_is_that_of_torch(kernel_size, rng):
 
     parity.check_backward(
         Named(scrambled(numpy_track.Convolution(3, 2, kernel_size))),
-        twin,
         {"x": x},
+        twin,
         closed_forms={"convolution.bias": lambda grad_output: grad_output.sum(axis=(0, 1, 2))},
     )
 
@@ -345,8 +345,8 @@ def test_numpy_backward_three_ways(seed):
     sizes = {"height": 4, "width": 8, "channels": 2, "num_classes": 3, "features": (2, 3, 4, 3)}
     parity.check_backward(
         scrambled(numpy_track.LeNet(**sizes)),
-        pytorch_track.LeNet(**sizes),
         {"x": np.random.default_rng(seed).normal(size=(2, 4, 8, 2))},
+        pytorch_track.LeNet(**sizes),
         closed_forms={"readout.bias": lambda grad_output: grad_output.sum(axis=0)},
     )
 

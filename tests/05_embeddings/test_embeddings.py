@@ -105,8 +105,8 @@ def test_token_embedding_gradients_three_ways(seed, scale):
     factor = math.sqrt(5) if scale else 1
     parity.check_backward(
         numpy_embeddings.TokenEmbedding(5, 11, scale, rng=seed),
-        pytorch_embeddings.TokenEmbedding(5, 11, scale),
         {"tokens": tokens},
+        pytorch_embeddings.TokenEmbedding(5, 11, scale),
         {"embeddings": lambda grad: factor * np.einsum("blv,bld->vd", one_hot, grad)},
         seed=seed,
     )
@@ -222,8 +222,8 @@ def test_positional_encoding_adds_the_first_rows(rng, d_model):
 def test_positional_encoding_gradient_three_ways(rng):
     parity.check_backward(
         numpy_embeddings.PositionalEncoding(7),
-        pytorch_embeddings.PositionalEncoding(7),
         {"x": rng.normal(size=(2, 6, 7))},
+        pytorch_embeddings.PositionalEncoding(7),
         {"x": lambda grad: grad},
     )
 
@@ -286,8 +286,8 @@ def test_token_and_position_gradients_three_ways(seed):
     one_hot = np.eye(11)[tokens]
     parity.check_backward(
         numpy_embeddings.TokenAndPositionEmbedding(12, 11, 5, rng=seed),
-        pytorch_embeddings.TokenAndPositionEmbedding(12, 11, 5),
         {"tokens": tokens},
+        pytorch_embeddings.TokenAndPositionEmbedding(12, 11, 5),
         {
             "tokens.embeddings": lambda grad: np.einsum("blv,bld->vd", one_hot, grad),
             "positions": lambda grad: np.pad(grad.sum(axis=0), [(0, 3), (0, 0)]),

@@ -129,8 +129,8 @@ def test_feed_forward_backward(activation, seed):
     rng = np.random.default_rng(seed)
     parity.check_backward(
         random_weights(numpy_parts.FeedForward(4, 7, activation=activation), rng),
-        pytorch_parts.FeedForward(4, 7, activation=activation),
         {"x": rng.normal(size=(2, 3, 4))},
+        pytorch_parts.FeedForward(4, 7, activation=activation),
         closed_forms={"contract.bias": lambda grad: grad.sum(axis=(0, 1))},
         seed=seed,
     )
@@ -219,8 +219,8 @@ def test_layer_norm_backward(seed):
     jacobian = (np.eye(5) - 1 / 5 - n[..., :, None] * n[..., None, :] / 5) / sigma[..., None]
     parity.check_backward(
         module,
-        torch.nn.LayerNorm(5),
         {"x": x},
+        torch.nn.LayerNorm(5),
         closed_forms={
             "x": lambda grad: np.einsum("bti,btij->btj", grad * gamma, jacobian),
             "gamma": lambda grad: (grad * n).sum(axis=(0, 1)),
@@ -344,7 +344,7 @@ def test_keras_layer_norm_parity(scale, rng, float64):
 def test_residual_backward(norm_first, seed):
     rng = np.random.default_rng(seed)
     module = random_weights(NumPyBlock(norm_first, d_model=4), rng)
-    parity.check_backward(module, PyTorchBlock(norm_first, d_model=4), {"x": rng.normal(size=(2, 3, 4))}, seed=seed)
+    parity.check_backward(module, {"x": rng.normal(size=(2, 3, 4))}, PyTorchBlock(norm_first, d_model=4), seed=seed)
 
 
 @pytest.mark.tensorflow

@@ -52,7 +52,7 @@ def test_backward_three_ways(seed):
     tokens = np.random.default_rng(seed).integers(1, 6, size=(3, 6))
     tokens[1, 2:] = 0
     model = numpy_track.MutationModel(**small, rng=seed)
-    parity.check_backward(model, pytorch_track.MutationModel(**small), {"tokens": tokens}, seed=seed)
+    parity.check_backward(model, {"tokens": tokens}, pytorch_track.MutationModel(**small), seed=seed)
 
 
 def test_backward_goes_through_the_dropout_of_the_embeddings(rng):
@@ -94,7 +94,7 @@ def test_keras_and_the_others_take_a_mask_instead(track):
     model, tokens = twins()[track], dna.tokenize_and_pad(["ACGTTCGA"])
     changed = tokens.copy()
     changed[0, 3] = 1
-    itself = np.eye(8, dtype=bool)
+    itself = np.eye(8, dtype=bool)[None, None]
     if track == "pytorch":
         with torch.no_grad():
             before, after = (as_numpy(model(torch.from_numpy(t), torch.from_numpy(itself))) for t in (tokens, changed))

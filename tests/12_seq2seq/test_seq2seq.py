@@ -106,7 +106,7 @@ def test_backward_three_ways(savings, norm_first):
     tokens["source"][1, 3:] = tokens["target"][0, 2:] = 0
     arguments = small | savings | {"norm_first": norm_first}
     model, twin = numpy_track.Seq2SeqTransformer(**arguments, rng=0), pytorch_track.Seq2SeqTransformer(**arguments)
-    parity.check_backward(model, twin, tokens)
+    parity.check_backward(model, tokens, twin)
 
 
 def test_two_backward_passes_add_up():

@@ -92,8 +92,8 @@ def test_backward_three_ways(seed):
     tokens[1, 2:] = 0
     parity.check_backward(
         scrambled(numpy_track.BERTModel(**small, rng=seed)),
-        pytorch_track.BERTModel(**small),
         {"tokens": tokens, "segments": rng.integers(0, 3, (2, 5))},
+        pytorch_track.BERTModel(**small),
         closed_forms={"head.bias": lambda grad_output: grad_output.sum(axis=(0, 1))},
         seed=seed,
     )
@@ -212,7 +212,7 @@ def test_keras_and_the_others_see_both_sides(track, tokens):
     changed[0, 5] = 5 + (tokens[0, 5] - 4) % 15
     moved = np.abs(run(model, changed) - run(model, tokens)).max(axis=-1)
     assert (moved[0] > 1e-4).all() and not moved[1:].any()
-    mask = causal_mask(7)
+    mask = causal_mask(7)[None, None]
     moved = np.abs(run(model, changed, mask=mask) - run(model, tokens, mask=mask)).max(axis=-1)
     assert (moved[0, :5] < 1e-6).all() and (moved[0, 5:] > 1e-4).all()
 

@@ -102,7 +102,7 @@ def test_numpy_backward_three_ways(seed, pad_id):
     }
     tokens = np.array([[3, 1, 3, 6, 2], [5, 5, 1, 0, 0], [2, 0, 0, 4, 4]])
     model = scrambled(numpy_track.GPTModel(**small), seed)
-    parity.check_backward(model, pytorch_track.GPTModel(**small), {"tokens": tokens}, seed=seed)
+    parity.check_backward(model, {"tokens": tokens}, pytorch_track.GPTModel(**small), seed=seed)
 
 
 def test_numpy_tied_gradient_is_the_sum_of_both_paths(rng):

@@ -236,7 +236,7 @@ def test_keras_trains_the_adapters_and_nothing_else():
     assert keras_track.add_lora(model, rank=2, alpha=4.0) is model
     np.testing.assert_array_equal(as_numpy(model(TOKENS[None, :10])), expected)
     trained = model.trainable_weights
-    assert sum(int(np.prod(each.shape)) for each in trained) == 2 * 2 * (8 * 2 * 2 + 2 * 4)  # a for each of 2 heads
+    assert sum(int(np.prod(each.shape)) for each in trained) == 2 * 2 * (8 * 2 + 2 * 8)
     assert {each.name for each in trained} == {"lora_kernel_a", "lora_kernel_b"}
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-100)
     optimizer = keras.optimizers.Adam(0.1)

@@ -38,12 +38,13 @@ EXTRAS = {
         "LoRA",  # Keras' layers have it
     },
     "pytorch": {
-        "KVCache(device)",  # where its tensors are
+        *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
         "LoRA",
         "ShardedAttention",  # tensor parallelism
     },
     "keras": {
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
+        *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
         *("Rearrange", "Reduce"),  # those of einops cannot be saved and loaded, and are TensorFlow's alone
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
     },

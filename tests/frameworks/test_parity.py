@@ -78,16 +78,16 @@ class Forgetful(numpy_models.Linear):
 def test_a_broken_backward_is_found(rng):
     x = rng.normal(size=(5, 3))
     with pytest.raises(AssertionError, match=r"hidden\.kernel.*finite differences"):
-        parity.check_backward(Broken(**SIZES, rng=0), pytorch_models.MLP(**SIZES), {"x": x})
+        parity.check_backward(Broken(**SIZES, rng=0), {"x": x}, pytorch_models.MLP(**SIZES))
     with pytest.raises(AssertionError, match=r"\bbias\b"):
-        parity.check_backward(Forgetful(3, 2, 0), nn.Linear(3, 2), {"x": x})
+        parity.check_backward(Forgetful(3, 2, 0), {"x": x}, nn.Linear(3, 2))
 
 
 def test_closed_forms_are_checked(rng):
     x = rng.normal(size=(5, 3))
     with pytest.raises(AssertionError, match=r"\bbias\b.*closed form"):
         parity.check_backward(
-            numpy_models.Linear(3, 2, 0), nn.Linear(3, 2), {"x": x}, {"bias": lambda grad: grad.mean(axis=0)}
+            numpy_models.Linear(3, 2, 0), {"x": x}, nn.Linear(3, 2), {"bias": lambda grad: grad.mean(axis=0)}
         )
 
 
@@ -152,7 +152,7 @@ def test_where_no_times_are_compared_each_function_runs_once(monkeypatch):
 
 
 def check_linear(closed_forms):
-    parity.check_backward(numpy_models.Linear(3, 2, 0), nn.Linear(3, 2), {"x": np.ones((5, 3))}, closed_forms)
+    parity.check_backward(numpy_models.Linear(3, 2, 0), {"x": np.ones((5, 3))}, nn.Linear(3, 2), closed_forms)
 
 
 @pytest.mark.parametrize(
