@@ -122,8 +122,8 @@ def read_notebook(root: Path, path: str) -> Page:
     if not any(cell.get("outputs") for cell in cells):
         page.complain(page.title, "the notebook has no outputs; make run stores them")
     opening = "".join(cells[0]["source"]) if cells else ""
-    told = re.search(r"[Aa]bout (\d+) minutes", opening)
-    page.minutes = int(told[1]) if told else None
+    found = re.search(r"[Aa]bout (\d+) minutes", opening)
+    page.minutes = int(found[1]) if found else None
     if not page.title:
         page.wrong.append(f"{path}: expected a title, a line that starts with #")
     elif page.minutes is None and path != MAP:
@@ -212,16 +212,16 @@ class Course:
                 found = (self.root / page.path).parent.joinpath(path).resolve().relative_to(self.root).as_posix()
             except ValueError:
                 found = ""
-        said = f'{page.path}, under "{under}": the link to {target}'
+        message = f'{page.path}, under "{under}": the link to {target}'
         if found in self.pages:
             if anchor and anchor not in [heading.anchor for heading in self.pages[found].headings]:
-                self.wrong.append(f"{said} leads to a heading that {found} does not have")
+                self.wrong.append(f"{message} leads to a heading that {found} does not have")
         elif found and (self.root / found).is_file():
             self.files.add(found)
         elif found and (self.root / found).is_dir():
-            self.wrong.append(f"{said} leads to a folder, and the book has no page for that")
+            self.wrong.append(f"{message} leads to a folder, and the book has no page for that")
         else:
-            self.wrong.append(f"{said} leads to a file that does not exist")
+            self.wrong.append(f"{message} leads to a file that does not exist")
 
     def route(self) -> dict[str, dict[str, list[str]]]:
         """The pages before and after each: NumPy, then PyTorch or Keras, then compare, then the next chapter's NumPy."""

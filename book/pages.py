@@ -126,11 +126,9 @@ def draw(latex: str, inline: bool, label: bool) -> str:
     svg = formula.svg()
     left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', svg)[1].split())
     style = f"width:{width / SIZE:.3f}em;height:{height / SIZE:.3f}em;vertical-align:{-(top + height) / SIZE:.3f}em"
-    said = f'role="img" aria-label="{html.escape(latex)}"' if label else 'aria-hidden="true"'
+    attributes = f'role="img" aria-label="{html.escape(latex)}"' if label else 'aria-hidden="true"'
     body = svg.partition(">")[2]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" {said} style="{style}">{body}'
-    )
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" {attributes} style="{style}">{body}'
 
 
 def formula(translator, node, tag: str) -> None:

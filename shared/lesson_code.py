@@ -106,11 +106,11 @@ def split_steps(where: str, lines: list[str]) -> list[Step]:
         inside = bool(comment) or (inside and bool(line.strip()))
     before = -1
     for first, last, words, code in steps:
-        told = f"`# {label_of(first, last)} {words}`"
+        message = f"`# {label_of(first, last)} {words}`"
         if not before < first <= last:
-            raise ValueError(f"{where} has {told} here: expected numbers that rise")
+            raise ValueError(f"{where} has {message} here: expected numbers that rise")
         if all(line.lstrip().startswith("#") for line in code):
-            raise ValueError(f"{where} has no code below {told}: expected it on the next line")
+            raise ValueError(f"{where} has no code below {message}: expected it on the next line")
         before = last
     return [Step(first, last, words, textwrap.dedent("\n".join(code))) for first, last, words, code in steps]
 

@@ -307,11 +307,11 @@ def as_options(words: list[str]) -> list[str]:
     """What make was told, CHAPTER=06, as the option --chapter=06; which Python runs this is settled by now."""
     options = []
     for word in words:
-        told = re.fullmatch(r"([A-Z][A-Z_]*)=(.*)", word, re.DOTALL)
-        if told is None:
+        option = re.fullmatch(r"([A-Z][A-Z_]*)=(.*)", word, re.DOTALL)
+        if option is None:
             options.append(word)
-        elif told[1] != "PYTHON":
-            options.append(f"--{told[1].lower().replace('_', '-')}={told[2]}")
+        elif option[1] != "PYTHON":
+            options.append(f"--{option[1].lower().replace('_', '-')}={option[2]}")
     return options
 
 

@@ -52,8 +52,8 @@ def make(target: Path) -> None:
             (aside / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, aside / name)
     readme = (aside / "README.md").read_text(encoding="utf-8").split("\n\n")
-    said = "**This is the students' edition**, without worked solutions and without the pages for teachers."
-    kept = "\n\n".join(said if part.startswith("**As a teacher.**") else part for part in readme)
+    notice = "**This is the students' edition**, without worked solutions and without the pages for teachers."
+    kept = "\n\n".join(notice if part.startswith("**As a teacher.**") else part for part in readme)
     (aside / "README.md").write_text(kept, encoding="utf-8", newline="\n")
     (aside / trust.LIST).write_text(json.dumps(trust.notebooks(aside), indent=1) + "\n", encoding="utf-8", newline="\n")
     os.replace(aside, target)

@@ -132,8 +132,8 @@ def make_venv(folder: Path) -> None:
     command = [sys.executable, "-m", "venv", "--clear", str(folder)]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode:
-        said = (made.stdout + made.stderr).strip().splitlines()
+        output = (made.stdout + made.stderr).strip().splitlines()
         sys.exit(
-            f"Python could not make {folder.name}: {said[-1] if said else 'no reason given'}\n"
+            f"Python could not make {folder.name}: {output[-1] if output else 'no reason given'}\n"
             "On Debian and Ubuntu, install the package python3-venv, and run the same command again."
         )

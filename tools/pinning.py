@@ -68,7 +68,7 @@ def unpinned(environment: Environment) -> list[str]:
         options = ("--python-platform", name, "--python-version", python, "--constraint", "pins.txt")
         found = compile_pins(environment, groups, *options).split()
         lacking = sorted(set(found) - pinned)
-        told = f"; not in pins.txt: {', '.join(lacking)}" if lacking else ""
-        print(f"{system:24} Python {python}  {len(found)} wheels{told}", flush=True)
+        note = f"; not in pins.txt: {', '.join(lacking)}" if lacking else ""
+        print(f"{system:24} Python {python}  {len(found)} wheels{note}", flush=True)
         missing |= set(lacking)
     return sorted(missing)

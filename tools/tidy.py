@@ -68,12 +68,12 @@ def times(notebook: nbformat.NotebookNode) -> tuple[int, int]:
 
 def with_opening(source: str, page: str, first: int, whole: int) -> str:
     """The first cell of a notebook with its times and its route."""
-    told = f"First reading: about {first} minutes; with everything and the exercises, about {whole}."
+    sentence = f"First reading: about {first} minutes; with everything and the exercises, about {whole}."
     if _TIMES.search(source):
-        source = _TIMES.sub(told, source, count=1)
+        source = _TIMES.sub(sentence, source, count=1)
     else:
         paragraphs = source.split("\n\n")
-        paragraphs[min(1, len(paragraphs) - 1)] += f" {told}"
+        paragraphs[min(1, len(paragraphs) - 1)] += f" {sentence}"
         source = "\n\n".join(paragraphs)
     route = ROUTES.get(page)
     if route and route not in source:
@@ -119,8 +119,8 @@ def with_table(text: str, rows: list[str], where: str) -> str:
     return text[: start + len(HEADER)] + "\n".join(rows) + ("\n" if kept or rest.endswith("\n") else "") + kept
 
 
-def links(chapter: chapters.Chapter, told: dict[str, str], before: str = "") -> str:
-    cells = [f"[{told[page]}]({before}{chapter.folder}/{page}.ipynb)" for page in PAGES]
+def links(chapter: chapters.Chapter, titles: dict[str, str], before: str = "") -> str:
+    cells = [f"[{titles[page]}]({before}{chapter.folder}/{page}.ipynb)" for page in PAGES]
     return f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |"
 
 

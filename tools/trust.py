@@ -41,7 +41,7 @@ def published(root: Path = ROOT) -> tuple[str, dict[str, str]] | None:
             break
         if found.returncode == 0 and found.stdout:
             rows = [line.partition("\t") for line in found.stdout.splitlines()]
-            return f"the branch {branch}", {path: told.split()[2] for told, _, path in rows}
+            return f"the branch {branch}", {path: entry.split()[2] for entry, _, path in rows}
     if (root / LIST).is_file():
         return "the students' edition", json.loads((root / LIST).read_text(encoding="utf-8"))
     return None

@@ -21,16 +21,16 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
 def check_context(length: int | None, cached: int, max_length: int) -> None:
     """Raise ValueError unless the new positions, and those that are cached, are together no more than a model has."""
     if length is not None and cached + length > max_length:
-        told = f", {cached} are cached" if cached else ""
-        raise ValueError(f"length {cached + length} is over max_length={max_length}{told}")
+        note = f", {cached} are cached" if cached else ""
+        raise ValueError(f"length {cached + length} is over max_length={max_length}{note}")
 
 
-def check_draw(probabilities: np.ndarray, uniforms: np.ndarray) -> None:
-    """Raise ValueError unless each row of probabilities is finite and not negative, with one above 0, and uniforms are in [0, 1)."""
-    totals = probabilities.sum(axis=-1)
-    for row in np.flatnonzero(~((0 < totals) & (totals < np.inf)) | (probabilities < 0).any(axis=-1))[:1]:
+def check_sample(probs: np.ndarray, uniforms: np.ndarray) -> None:
+    """Raise ValueError unless each row of probs is finite and not negative, with one above 0, and uniforms are in [0, 1)."""
+    totals = probs.sum(axis=-1)
+    for row in np.flatnonzero(~((0 < totals) & (totals < np.inf)) | (probs < 0).any(axis=-1))[:1]:
         raise ValueError(
-            f"probabilities[{row}] are from {probabilities[row].min()} to {probabilities[row].max()}:"
+            f"probs[{row}] are from {probs[row].min()} to {probs[row].max()}:"
             " expected finite numbers of at least 0, and one above 0"
         )
     for row in np.flatnonzero(~((0 <= uniforms) & (uniforms < 1)))[:1]:

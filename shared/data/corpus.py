@@ -41,13 +41,13 @@ def split(paragraphs: Iterable[Paragraph]) -> Split:
         ValueError: if there are fewer than three modules.
     """
     paragraphs = list(paragraphs)
-    modules = sorted({each.module for each in paragraphs}, key=place)
+    modules = sorted({each.module for each in paragraphs}, key=hash_fraction)
     if len(modules) < 3:
         raise ValueError(f"paragraphs come from {len(modules)} modules or parts of a file: expected at least 3")
     third = len(modules) // 3  # a small corpus has a module for each part
-    test = [module for module in modules[:third] if place(module) < SHARE] or modules[:1]
+    test = [module for module in modules[:third] if hash_fraction(module) < SHARE] or modules[:1]
     others = modules[len(test) :]
-    validation = [module for module in others[:third] if place(module) < 2 * SHARE] or others[:1]
+    validation = [module for module in others[:third] if hash_fraction(module) < 2 * SHARE] or others[:1]
     held_out = {*test, *validation}
     training = [each for each in paragraphs if each.module not in held_out]
     seen = set().union(*(runs(each.text) for each in training))
@@ -59,7 +59,7 @@ def split(paragraphs: Iterable[Paragraph]) -> Split:
     return Split(training, unseen(validation), unseen(test))
 
 
-def place(module: str) -> float:
+def hash_fraction(module: str) -> float:
     """A number from 0 to 1 that depends on the name alone."""
     return int(hashlib.sha256(module.encode()).hexdigest()[:8], 16) / 2**32
 
@@ -225,8 +225,8 @@ def which_package(
     targets = np.full_like(inputs, COUNTED_OUT)
     rng, row = np.random.default_rng(seed), 0
     for answer, package in enumerate(names):
-        for place in rng.permutation(len(by_package[package]))[:each]:
-            ids = tokenizer.encode(by_package[package][place]).ids[: length - 1]
+        for index in rng.permutation(len(by_package[package]))[:each]:
+            ids = tokenizer.encode(by_package[package][index]).ids[: length - 1]
             ids = ids[:-1] if ids[-1] == END_ID else ids
             inputs[row, : len(ids)] = ids
             targets[row, len(ids)] = answer

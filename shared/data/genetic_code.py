@@ -48,15 +48,15 @@ def translate(dna: str) -> str:
     """
     if not isinstance(dna, str):
         raise TypeError(f"dna={dna!r}: expected a string, got {type(dna).__name__}")
-    for place, letter in enumerate(dna, start=1):
+    for position, letter in enumerate(dna, start=1):
         if letter not in "ACGTacgt":
-            raise ValueError(f"letter {place} of dna, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
+            raise ValueError(f"letter {position} of dna, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
     if len(dna) % 3:
         raise ValueError(f"dna has {len(dna)} letters: expected a multiple of 3, whole codons")
     codons = [dna[start : start + 3].upper() for start in range(0, len(dna), 3)]
-    for place, codon in enumerate(codons, start=1):
+    for position, codon in enumerate(codons, start=1):
         if CODE[codon] == "*":
-            raise ValueError(f"codon {place} of dna is the stop codon {codon}: expected sense codons only")
+            raise ValueError(f"codon {position} of dna is the stop codon {codon}: expected sense codons only")
     return "".join(CODE[codon] for codon in codons)
 
 
@@ -82,13 +82,13 @@ def sample(num_pairs: int, codons: int | tuple[int, int], seed: int | Sequence[i
     check_seed(seed)
 
     rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(SENSE_CODONS), size=(num_pairs, longest))
+    sampled = rng.integers(len(SENSE_CODONS), size=(num_pairs, longest))
     lengths = rng.integers(shortest, longest, num_pairs, endpoint=True)
     real = np.arange(longest) < lengths[:, None]  # (n, longest), False behind a sequence's end
-    source = (_CODON_TOKENS[drawn] * real[:, :, None]).reshape(num_pairs, 3 * longest)
+    source = (_CODON_TOKENS[sampled] * real[:, :, None]).reshape(num_pairs, 3 * longest)
     target = np.zeros((num_pairs, longest + 2), np.int64)
     target[:, 0] = START_ID
-    target[:, 1:-1] = _AMINO_ACID_TOKENS[drawn] * real
+    target[:, 1:-1] = _AMINO_ACID_TOKENS[sampled] * real
     target[np.arange(num_pairs), lengths + 1] = END_ID
     return source.astype(np.int64, copy=False), target
 
@@ -198,9 +198,9 @@ def coding_tokens(model: Any, text: str | Sequence[str]) -> np.ndarray:
     for name, dna in texts.items():
         if not isinstance(dna, str):
             raise TypeError(f"{name}={dna!r}: expected a string, got {type(dna).__name__}")
-        for place, letter in enumerate(dna, start=1):
+        for position, letter in enumerate(dna, start=1):
             if letter not in NUCLEOTIDES + NUCLEOTIDES.lower():
-                raise ValueError(f"letter {place} of {name}, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
+                raise ValueError(f"letter {position} of {name}, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
         if len(dna) % 3 or not dna:
             raise ValueError(f"{name} has {len(dna)} letters: expected a multiple of 3, at least one codon")
         if len(dna) > model.max_length:

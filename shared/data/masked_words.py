@@ -157,9 +157,9 @@ def short_sentences(num_sentences: int, max_words: int, seed: int) -> list[str]:
     check_positive(num_sentences=num_sentences, max_words=max_words)
     if max_words < 4:
         raise ValueError(f"max_words={max_words}: expected at least 4, the words of the grammar's shortest sentence")
-    found, draw = [], 0
+    found, batch = [], 0
     while len(found) < num_sentences:
-        sentences = grammar.sample(4 * num_sentences, (seed, draw))
+        sentences = grammar.sample(4 * num_sentences, (seed, batch))
         found += [sentence for sentence in sentences if sentence.count(" ") < max_words]
-        draw += 1
+        batch += 1
     return found[:num_sentences]

@@ -58,7 +58,7 @@ class Texts:
     Attributes:
         rows: the whole texts, lists of ids.
         going: (batch,) booleans, False where a text is over.
-        tokens, real: (batch, length) ids of the window, and True where one is no padding.
+        tokens, attention_mask: (batch, length) ids of the window, and True where one is no padding.
         restarted: whether the window has changed from its start, so that a cache of it is worth nothing.
 
     Raises:
@@ -80,7 +80,7 @@ class Texts:
             raise ValueError(f"a prompt of {longest} tokens is over max_length={self.max_length}")
         self.restart([len(row) for row in self.rows])
 
-    def check_room(self, max_new_tokens: int) -> None:
+    def check_length(self, max_new_tokens: int) -> None:
         """Raise ValueError unless the longest prompt and so many new tokens fit into the context."""
         if self.length + max_new_tokens > self.max_length:
             raise ValueError(
@@ -91,10 +91,10 @@ class Texts:
     def restart(self, kept: Sequence[int]) -> None:
         """Make the window anew of the last so many tokens of each text, padded at the end."""
         shape = (len(self.rows), self.max_length)
-        self._tokens, self._real = np.full(shape, self.fill), np.zeros(shape, bool)
+        self._tokens, self._attention_mask = np.full(shape, self.fill), np.zeros(shape, bool)
         for index, (row, count) in enumerate(zip(self.rows, kept)):
             self._tokens[index, :count] = row[len(row) - count :]
-            self._real[index, :count] = True
+            self._attention_mask[index, :count] = True
         self.length, self.restarted = max(kept), True
 
     @property
@@ -103,24 +103,24 @@ class Texts:
         return self._tokens[:, : self.length]
 
     @property
-    def real(self) -> np.ndarray:
+    def attention_mask(self) -> np.ndarray:
         """(batch, length) booleans, True where the window has no padding."""
-        return self._real[:, : self.length]
+        return self._attention_mask[:, : self.length]
 
     @property
     def last(self) -> np.ndarray:
-        """(batch,) places of the last real token of each row of the window."""
-        return self.length - 1 - self.real[:, ::-1].argmax(axis=1)
+        """(batch,) positions of the last real token of each row of the window."""
+        return self.length - 1 - self.attention_mask[:, ::-1].argmax(axis=1)
 
     def append(self, new: np.ndarray) -> None:
         """Add a token to every text that isn't over; a full window first forgets the older half of each full row."""
         self.restarted = False
         if self.length == self.max_length:
-            counts = self.real.sum(axis=1)
+            counts = self.attention_mask.sum(axis=1)
             kept = np.where(counts == self.max_length, self.max_length // 2, counts)
             self.restart(np.where(self.going, kept, 1).tolist())
         self._tokens[:, self.length] = np.where(self.going, new, self.fill)
-        self._real[:, self.length] = self.going
+        self._attention_mask[:, self.length] = self.going
         self.length += 1
         for row, token, going in zip(self.rows, new.tolist(), self.going):
             if going:

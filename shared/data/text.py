@@ -255,17 +255,17 @@ def is_recorded(packages: Iterable[str] = PACKAGES) -> bool:
 
 def about(packages: Iterable[str] = PACKAGES) -> str:
     """A line for each package: its paragraphs, and, if they differ from the course's, that figures will differ too."""
-    told = []
+    lines = []
     for package in check_texts(packages=packages):
         here, recorded = record(package), RECORDS.get(package)
         line = f"{package} {here.version}: {here.paragraphs:,} paragraphs"
         if recorded is None:
-            told.append(f"{line}, not among the course's packages: figures here are yours alone")
+            lines.append(f"{line}, not among the course's packages: figures here are yours alone")
         elif here[1:] == recorded[1:]:
-            told.append(f"{line}, as recorded")
+            lines.append(f"{line}, as recorded")
         else:
-            told.append(
+            lines.append(
                 f"{line}, not the {recorded.paragraphs:,} of version {recorded.version} that the course was written "
                 "with: figures here differ a little from those in the text"
             )
-    return "\n".join(told)
+    return "\n".join(lines)

@@ -25,7 +25,7 @@ FORMAT = "transformers-three-ways tokenizer 1"
 _PRINTABLE = [byte for byte in range(256) if 33 <= byte <= 126 or (161 <= byte and byte != 173)]
 BYTE_LETTERS = {byte: chr(byte) for byte in _PRINTABLE}
 BYTE_LETTERS |= {
-    byte: chr(256 + place) for place, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
+    byte: chr(256 + index) for index, byte in enumerate(byte for byte in range(256) if byte not in BYTE_LETTERS)
 }
 _BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
 
@@ -57,13 +57,13 @@ def check_vocabulary(vocabulary: Sequence[str], unit: str) -> list[str]:
             f"vocabulary begins with {vocabulary[:2]}: expected {', '.join(WORD_SPECIALS)}, then at least one word"
         )
     seen = set()
-    for place, token in enumerate(vocabulary):
+    for index, token in enumerate(vocabulary):
         if token in seen:
             raise ValueError(f"vocabulary holds {token!r} twice: expected each {unit} once")
         seen.add(token)
         alone = len(token) == 1 if unit == "letter" else token.encode().split() == [token.encode()]
-        if place > 1 and ("\0" in token or not alone):
-            raise ValueError(f"vocabulary[{place}]={token!r}: expected one {unit}")
+        if index > 1 and ("\0" in token or not alone):
+            raise ValueError(f"vocabulary[{index}]={token!r}: expected one {unit}")
     return vocabulary
 
 
@@ -87,19 +87,19 @@ def check_merges(merges: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byt
     if isinstance(merges, str | bytes) or not isinstance(merges, Iterable):
         raise TypeError(f"merges={merges!r}: expected a list of pairs of bytes, got {type(merges).__name__}")
     known, found = {bytes([byte]) for byte in range(256)}, {}
-    for place, pair in enumerate(merges):
+    for index, pair in enumerate(merges):
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, bytes) for part in pair)):
-            raise TypeError(f"merges[{place}]={pair!r}: expected a pair of bytes")
+            raise TypeError(f"merges[{index}]={pair!r}: expected a pair of bytes")
         for part in pair:
             if part not in known:
                 raise ValueError(
-                    f"merges[{place}]={pair!r}: {part!r} is no token yet: expected a byte or a merge before"
+                    f"merges[{index}]={pair!r}: {part!r} is no token yet: expected a byte or a merge before"
                 )
         if tuple(pair) in found:
             raise ValueError(
-                f"merges[{place}]={pair!r}: expected each pair once, and merges[{found[tuple(pair)]}] is it"
+                f"merges[{index}]={pair!r}: expected each pair once, and merges[{found[tuple(pair)]}] is it"
             )
-        found[tuple(pair)] = place
+        found[tuple(pair)] = index
         known.add(pair[0] + pair[1])
     return list(found)
 
@@ -138,10 +138,10 @@ def check_ids(ids: Iterable[Any], vocab_size: int) -> Iterable[int]:
         ids = [int(value) for value in ids]
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise TypeError(f"ids={ids!r}: expected token ids, got {type(ids).__name__}")
-    for place, value in enumerate(ids):
+    for index, value in enumerate(ids):
         value = value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise TypeError(f"ids[{place}]={value!r}: expected a whole number, got {type(value).__name__}")
+            raise TypeError(f"ids[{index}]={value!r}: expected a whole number, got {type(value).__name__}")
         if not 0 <= value < vocab_size:
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
         yield int(value)
@@ -179,9 +179,9 @@ def read_merges(path: str | os.PathLike) -> list[tuple[bytes, bytes]]:
         merges = content["merges"]
         if not isinstance(merges, list):
             raise ValueError("merges: expected a list of pairs")  # noqa: TRY004 - of a file
-        for place, pair in enumerate(merges):
+        for index, pair in enumerate(merges):
             if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-                raise ValueError(f"merges[{place}]={pair!r}: expected two strings")
+                raise ValueError(f"merges[{index}]={pair!r}: expected two strings")
         return check_merges([(from_letters(left), from_letters(right)) for left, right in merges])
 
 

@@ -15,15 +15,15 @@ def values_and_gradients(
         slopes: (name of an operand, name of what was made from it): how fast the second grows with the first.
     """
     made = {head for _, head in slopes}
-    boxes, told = {}, []
+    boxes, descriptions = {}, []
     for label, (value, gradient) in nodes.items():
         name = label.split(" = ")[0]
         kind = "output" if label == list(nodes)[-1] else "operation" if name in made else "data"
         boxes[name] = kind, f"{label}\nvalue {value:g}\ngradient {gradient:g}"
-        told.append(f"{label} has value {value:g} and gradient {gradient:g}")
+        descriptions.append(f"{label} has value {value:g} and gradient {gradient:g}")
     arrows = [f"{tail} to {head} with slope {slope:g}" for (tail, head), slope in slopes.items()]
     return diagrams.draw(
-        f"A computation of {len(nodes)} nodes: {'; '.join(told)}. Its arrows: {', '.join(arrows)}.",
+        f"A computation of {len(nodes)} nodes: {'; '.join(descriptions)}. Its arrows: {', '.join(arrows)}.",
         boxes,
         [f"{tail} -> {head}: × {slope:g}" for (tail, head), slope in slopes.items()],
         rankdir="LR",

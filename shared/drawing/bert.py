@@ -9,41 +9,41 @@ from shared.drawing import diagrams, plots
 
 
 @plots.styled
-def hidden_word(words: Sequence[str], hidden: int, chances: Mapping[str, float]) -> plots.Picture:
+def hidden_word(words: Sequence[str], hidden: int, probs: Mapping[str, float]) -> plots.Picture:
     """Draw a sentence whose words point at the one that is hidden, and below it the chance of every word that it can have been.
 
     Args:
         words: the words of the sentence, with what is seen in the place of the hidden one.
         hidden: the place of the hidden word, from 0.
-        chances: word: its probability.
+        probs: word: its probability.
 
     Returns:
         The picture; its description has the sentence and every chance in percent.
     """
-    heights = list(chances.values())
+    heights = list(probs.values())
     figure = Figure(figsize=(7, 3.7))
     above, axes = figure.subplots(2, height_ratios=(1, 1.7))
     widths = [0.5 + 0.17 * len(word) for word in words]
-    centers = [sum(widths[:place]) + 0.45 * place + width / 2 for place, width in enumerate(widths)]
-    for place, (word, center, width) in enumerate(zip(words, centers, widths)):
-        fill, edge = ("#fde3b5", "#b9822a") if place == hidden else ("#d9e8f6", "#4a7fb0")
+    centers = [sum(widths[:position]) + 0.45 * position + width / 2 for position, width in enumerate(widths)]
+    for position, (word, center, width) in enumerate(zip(words, centers, widths)):
+        fill, edge = ("#fde3b5", "#b9822a") if position == hidden else ("#d9e8f6", "#4a7fb0")
         above.add_patch(Rectangle((center - width / 2, 0), width, 0.6, facecolor=fill, edgecolor=edge))
         above.text(center, 0.3, word, ha="center", va="center", fontsize=11)
-        if place != hidden:
-            curve = -0.35 if place < hidden else 0.35
+        if position != hidden:
+            curve = -0.35 if position < hidden else 0.35
             arrow = {"arrowstyle": "->", "color": plots.INK, "connectionstyle": f"arc3,rad={curve}"}
             above.annotate("", (centers[hidden], 0.62), (center, 0.62), arrowprops=arrow)
     end = centers[-1] + widths[-1] / 2
     above.set(xlim=(-0.1, end + 0.1), ylim=(-0.05, 1.5), aspect="equal")
     above.set_axis_off()
-    drawn = axes.bar(range(len(chances)), heights, 0.7, color="#e69f00")
-    axes.bar_label(drawn, [f"{100 * height:.0f} %" for height in heights], padding=2, fontsize=9)
-    axes.set_xticks(range(len(chances)), list(chances))
+    bars = axes.bar(range(len(probs)), heights, 0.7, color="#e69f00")
+    axes.bar_label(bars, [f"{100 * height:.0f} %" for height in heights], padding=2, fontsize=9)
+    axes.set_xticks(range(len(probs)), list(probs))
     axes.tick_params(axis="x", length=0)
     axes.set(ylabel="probability", xlabel="the hidden word", ylim=(0, 1.18 * max(heights)))
-    told = ", ".join(f"{word} {100 * chance:.0f} %" for word, chance in chances.items())
+    description = ", ".join(f"{word} {100 * prob:.0f} %" for word, prob in probs.items())
     return plots.show(
-        figure, f"A sentence, {' '.join(words)}, whose words point at {words[hidden]}. It can have been: {told}."
+        figure, f"A sentence, {' '.join(words)}, whose words point at {words[hidden]}. It can have been: {description}."
     )
 
 

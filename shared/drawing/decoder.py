@@ -40,7 +40,7 @@ def mask_grid(
     start, end = places[0], places[-1]
     figure = Figure(figsize=(0.62 * (end + 2.6), 0.62 * (rows + 1)))
     axes = figure.subplots()
-    told = []
+    descriptions = []
     for row, (query, answer) in enumerate(zip(queries, answers)):
         axes.text(-0.15, row + 0.5, query, ha="right", va="center")
         seen = []
@@ -58,7 +58,7 @@ def mask_grid(
             else:
                 axes.add_patch(Rectangle((left + 0.1, row + 0.3), wide - 0.2, 0.4, facecolor=gray))
         axes.text(end + 0.2, row + 0.5, f"\u2192  {answer} ?", va="center")
-        told.append(f"{query} sees {', '.join(seen) or 'nothing'} and is to predict {answer}")
+        descriptions.append(f"{query} sees {', '.join(seen) or 'nothing'} and is to predict {answer}")
     for column, key in enumerate(keys):
         axes.text(column + 0.5, -0.15, key, ha="center", va="bottom", fontsize=10 if len(key) < 5 else 8)
     axes.text(start + 0.1, -0.15, "what this row sees", va="bottom", style="italic")
@@ -66,7 +66,7 @@ def mask_grid(
     axes.text(-1.45, rows / 2, "query", ha="center", va="center", rotation=90, style="italic")
     axes.set(xlim=(-1.6, end + 1.3), ylim=(rows + 0.05, -0.9))
     axes.set_axis_off()
-    return plots.show(figure, f"A mask of {rows} queries and {columns} keys. {'; '.join(told)}.")
+    return plots.show(figure, f"A mask of {rows} queries and {columns} keys. {'; '.join(descriptions)}.")
 
 
 def decoder_only_diagram(norm_first: bool) -> diagrams.Diagram:

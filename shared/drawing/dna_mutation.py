@@ -9,11 +9,11 @@ from shared.drawing import diagrams, plots
 
 
 @plots.styled
-def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str = "T") -> plots.Picture:
+def prediction_costs(prob: float, guesses: Mapping[str, float], outcome: str = "T") -> plots.Picture:
     """Draw what a prediction of one of two outcomes costs on average, against the chance that it gives to the first one.
 
     Args:
-        chance: the exact chance of the first outcome, above 0 and below 1.
+        prob: the exact chance of the first outcome, above 0 and below 1.
         guesses: name: a predicted chance, above 0 and below 1, to be marked on the curve.
         outcome: what the first outcome is called.
 
@@ -22,16 +22,16 @@ def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str =
     """
 
     def cost(guess):
-        return -chance * np.log(guess) - (1 - chance) * np.log(1 - guess)
+        return -prob * np.log(guess) - (1 - prob) * np.log(1 - guess)
 
     figure = Figure(figsize=(6.4, 3.6))
     axes = figure.subplots()
     x = np.linspace(0.01, 0.995, 400)
-    lowest = cost(chance)
+    lowest = cost(prob)
     axes.plot(x, cost(x), color=plots.COLORS["NumPy"], linewidth=2)
     axes.axhline(lowest, color=plots.INK, linestyle="--", linewidth=1)
     axes.annotate(f"lowest possible: {lowest:.2f}", (0.01, lowest), (2, -13), textcoords="offset points")
-    told = []
+    descriptions = []
     for name, guess in guesses.items():
         value = cost(guess)
         axes.plot(guess, value, "o", color=plots.COLORS["PyTorch"], zorder=3)
@@ -43,13 +43,13 @@ def prediction_costs(chance: float, guesses: Mapping[str, float], outcome: str =
         )
         text = f"{name}: {value:.2f}"
         axes.annotate(text, (guess, value), place, textcoords="offset points", color=plots.COLORS["PyTorch"], ha=side)
-        told.append(f"{name} at {guess:.2f} costs {value:.2f}")
+        descriptions.append(f"{name} at {guess:.2f} costs {value:.2f}")
     axes.set(xlabel=f"predicted chance of {outcome}", ylabel="average cost (nats)", ylim=(0, 2.2), xlim=(0, 1))
     axes.grid(alpha=0.25)
     return plots.show(
         figure,
-        f"Curve of the average cost (nats) against the predicted chance of {outcome}, whose exact chance is {chance:.2f}: "
-        f"lowest there, {lowest:.2f}. Marked: {'; '.join(told)}.",
+        f"Curve of the average cost (nats) against the predicted chance of {outcome}, whose exact chance is {prob:.2f}: "
+        f"lowest there, {lowest:.2f}. Marked: {'; '.join(descriptions)}.",
     )
 
 

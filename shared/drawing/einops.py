@@ -24,16 +24,16 @@ def number_grids(grids: Mapping[str, np.ndarray], across: int = 13) -> plots.Pic
     first = np.atleast_2d(next(iter(grids.values())))
     fills = dict(zip(range(len(first)), itertools.cycle(("#d9e8f6", "#fde3b5", "#d5efd3", "#e9dbf5"))))
     color_of = {number: fills[row] for row, numbers in enumerate(first) for number in numbers.tolist()}
-    places, told, left, top, lowest, width = [], [], 0.0, 0.0, 0.0, 0.0
+    places, descriptions, left, top, lowest, width = [], [], 0.0, 0.0, 0.0, 0.0
     for name, grid in grids.items():
         rows = np.atleast_2d(grid)
-        room = max(rows.shape[1], 0.28 * len(name))
-        if left and left + room > across:
+        space = max(rows.shape[1], 0.28 * len(name))
+        if left and left + space > across:
             left, top = 0.0, lowest + 1.6
-        places.append((name, rows, left + (room - rows.shape[1]) / 2, top))
-        told.append(f"{name}: {' / '.join(' '.join(map(str, row)) for row in rows.tolist())}")
-        width, lowest = max(width, left + room), max(lowest, top + len(rows))
-        left += room + 1
+        places.append((name, rows, left + (space - rows.shape[1]) / 2, top))
+        descriptions.append(f"{name}: {' / '.join(' '.join(map(str, row)) for row in rows.tolist())}")
+        width, lowest = max(width, left + space), max(lowest, top + len(rows))
+        left += space + 1
     size = 0.42  # inches a cell
     figure = Figure(figsize=(size * (width + 0.1), size * (lowest + 0.9)), layout="none")
     axes = figure.add_axes((0, 0, 1, 1))
@@ -45,7 +45,7 @@ def number_grids(grids: Mapping[str, np.ndarray], across: int = 13) -> plots.Pic
             axes.text(left + column + 0.5, top + row + 0.5, f"{number}", ha="center", va="center")
     axes.set(xlim=(-0.05, width + 0.05), ylim=(lowest + 0.05, -0.85), aspect="equal")
     axes.set_axis_off()
-    return plots.show(figure, f"Arrays, row by row. {'; '.join(told)}.")
+    return plots.show(figure, f"Arrays, row by row. {'; '.join(descriptions)}.")
 
 
 @plots.styled
@@ -63,7 +63,7 @@ def tiles(grids: Mapping[str, np.ndarray]) -> plots.Picture:
     heights = [side * len(grid) for grid in grids.values()]
     figure = Figure(figsize=(side * most + 0.7, sum(heights) + 0.75 * len(grids)))
     panels = figure.subplots(len(grids), squeeze=False, height_ratios=heights).flat
-    told = []
+    descriptions = []
     for (name, grid), panel in zip(grids.items(), panels):
         rows, columns, height, width, _ = grid.shape
         for (row, column), _ in np.ndenumerate(grid[..., 0, 0, 0]):
@@ -75,10 +75,10 @@ def tiles(grids: Mapping[str, np.ndarray]) -> plots.Picture:
         panel.set_yticks(range(rows))
         panel.tick_params(length=0, labelsize=8)
         panel.spines[:].set_visible(False)
-        told.append(f"{name}, {rows} by {columns} patches of {height} by {width} pixels")
+        descriptions.append(f"{name}, {rows} by {columns} patches of {height} by {width} pixels")
     figure.supxlabel("column (patches)", fontsize=9)
     figure.supylabel("row (patches)", fontsize=9)
-    return plots.show(figure, f"Patches: {'; '.join(told)}.")
+    return plots.show(figure, f"Patches: {'; '.join(descriptions)}.")
 
 
 def axis_names_diagram() -> diagrams.Diagram:

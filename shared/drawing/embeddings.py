@@ -79,11 +79,13 @@ def dials(encoding: np.ndarray) -> plots.Picture:
             panel.annotate(f"0 to {len(encoding) - 1}", (0, 1.16), ha="center", va="center")
         panel.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         panel.set(xlabel=f"feature {2 * pair} (sine)", ylabel=f"feature {2 * pair + 1} (cosine)")
-    told = []
+    descriptions = []
     for pair in range(pairs):
         turned = np.degrees(np.arctan2(encoding[1, 2 * pair], encoding[1, 2 * pair + 1])) if len(encoding) > 1 else 0
-        told.append(f"features {2 * pair} and {2 * pair + 1} turn by {turned:.3g} degrees a position")
-    return plots.show(figure, f"{pairs} dials with a hand for each of {len(encoding)} positions: {'; '.join(told)}.")
+        descriptions.append(f"features {2 * pair} and {2 * pair + 1} turn by {turned:.3g} degrees a position")
+    return plots.show(
+        figure, f"{pairs} dials with a hand for each of {len(encoding)} positions: {'; '.join(descriptions)}."
+    )
 
 
 @plots.styled
@@ -98,7 +100,7 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> plot
     borders = [0, *(i for i in range(1, len(kinds)) if kinds[i] != kinds[i - 1]), len(kinds)]
     middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(borders)]
     names = [kinds[low] for low in borders[:-1]]
-    told = []
+    descriptions = []
     same = np.array([[a == b for b in kinds] for a in kinds])
     for number, (panel, (title, table)) in enumerate(
         zip(figure.subplots(1, len(tables), squeeze=False).flat, tables.items())
@@ -115,7 +117,7 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> plot
         panel.set_yticks(middles, names if number == 0 else [""] * len(names))
         panel.tick_params(length=0, labelsize=9)
         within, across = cosine[same & ~np.eye(len(kinds), dtype=bool)].mean(), cosine[~same].mean()
-        told.append(f"{title}: on average {within:.2f} within a kind and {across:.2f} across kinds")
+        descriptions.append(f"{title}: on average {within:.2f} within a kind and {across:.2f} across kinds")
     figure.colorbar(
         image,
         ax=figure.axes,
@@ -125,7 +127,7 @@ def similarities(tables: Mapping[str, np.ndarray], kinds: Sequence[str]) -> plot
         aspect=30,
         ticks=[-1, -0.5, 0, 0.5, 1],
     )
-    return plots.show(figure, f"Cosine similarity of {len(kinds)} rows, {', '.join(names)}. {'; '.join(told)}.")
+    return plots.show(figure, f"Cosine similarity of {len(kinds)} rows, {', '.join(names)}. {'; '.join(descriptions)}.")
 
 
 def embeddings_diagram() -> diagrams.Diagram:

@@ -67,13 +67,13 @@ def residual_stream(
     axes.set(xlim=(-1.6, places[-1] + 0.75), ylim=(low - len(features) * cell - 0.5, 0.5))
     axes.set_axis_off()
 
-    def told(vectors: Mapping[str, Sequence[float]]) -> str:
+    def listed(vectors: Mapping[str, Sequence[float]]) -> str:
         return "; ".join(
             f"{' '.join(n.split())} {', '.join(f'{value:.2f}' for value in v)}" for n, v in vectors.items()
         )
 
-    described = f"A residual stream of {', '.join(features)}. In the stream: {told(stream)}. "
-    described += " ".join(f"Branch {number}: {told(branch)}." for number, branch in enumerate(branches, 1))
+    described = f"A residual stream of {', '.join(features)}. In the stream: {listed(stream)}. "
+    described += " ".join(f"Branch {number}: {listed(branch)}." for number, branch in enumerate(branches, 1))
     return plots.show(figure, described)
 
 

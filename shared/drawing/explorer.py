@@ -80,9 +80,9 @@ def checked_tokens(tokens: Sequence[str], length: int) -> list[str]:
         tokens = tokens.tolist()
     if not isinstance(tokens, Sequence):
         raise TypeError(f"tokens={tokens!r}: expected a list of texts, got {type(tokens).__name__}")
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if not isinstance(token, str):
-            raise TypeError(f"tokens[{place}]={token!r}: expected text, got {type(token).__name__}")
+            raise TypeError(f"tokens[{index}]={token!r}: expected text, got {type(token).__name__}")
     if len(tokens) != length:
         raise ValueError(f"tokens has {len(tokens)} texts: expected {length}, one for each row of weights")
     return list(tokens)
@@ -92,8 +92,8 @@ def visible(token: str) -> str:
     """The token with signs for what would not be seen: · for a space at an end, ⏎ for a new line, ∅ for an empty text."""
     start, end = len(token) - len(token.lstrip(" ")), len(token.rstrip(" "))
     shown = []
-    for place, letter in enumerate(token):
-        inside = letter == " " and start <= place < end
+    for index, letter in enumerate(token):
+        inside = letter == " " and start <= index < end
         joiner = letter == "\u200d"  # joins emoji to one
         if inside or joiner or (letter != " " and letter.isprintable()):
             shown.append(letter)
@@ -106,7 +106,8 @@ def names(tokens: Sequence[str]) -> list[str]:
     """The tokens in quotes, as a sentence names them; those that occur again, with their position."""
     count = Counter(tokens)
     return [
-        f"“{token}” at position {place}" if count[token] > 1 else f"“{token}”" for place, token in enumerate(tokens)
+        f"“{token}” at position {position}" if count[token] > 1 else f"“{token}”"
+        for position, token in enumerate(tokens)
     ]
 
 
@@ -118,14 +119,16 @@ def describe(weights: np.ndarray, tokens: Sequence[str], trained: bool) -> str:
         f"{number} {word}{'s' if number > 1 else ''}"
         for number, word in ((layers, "layer"), (heads, "head"), (length, "token"))
     ]
-    told = f"Attention weights of {counts[0]} with {counts[1]}{' each' if layers > 1 else ''}, {counts[2]}: {text}."
+    description = (
+        f"Attention weights of {counts[0]} with {counts[1]}{' each' if layers > 1 else ''}, {counts[2]}: {text}."
+    )
     if trained or length == 1:
-        return told
+        return description
     previous = np.diagonal(weights, offset=-1, axis1=2, axis2=3).mean(-1)
     best = [
         f"head {head} of layer {layer} ({previous[layer, head]:.0%})" for layer, head in enumerate(previous.argmax(-1))
     ]
-    return f"{told} The previous token is read most, on average, by {', '.join(best)}."
+    return f"{description} The previous token is read most, on average, by {', '.join(best)}."
 
 
 def to_levels(weights: np.ndarray) -> np.ndarray:
@@ -194,14 +197,14 @@ class Explorer:
         # Code, so that MathJax finds no formula between two dollars.
         shown = [f"<code>{html.escape(token)}</code>" for token in self._tokens]
         count = Counter(self._tokens)
-        told = [f"{code} at {key}" if count[self._tokens[key]] > 1 else code for key, code in enumerate(shown)]
+        labels = [f"{code} at {key}" if count[self._tokens[key]] > 1 else code for key, code in enumerate(shown)]
         heads = "".join(f'<th scope="col" style="{line}">head {head}</th>' for head in range(levels.shape[1]))
         rows = []
         for layer, row in enumerate(levels):
             cells = [f'<th scope="row" style="{line}">layer {layer}</th>']
             for head in row:
                 most = int(head.argmax())
-                read = f"{told[most]}<br>{percent(head[most])}&nbsp;%" if head[most] else "nothing"
+                read = f"{labels[most]}<br>{percent(head[most])}&nbsp;%" if head[most] else "nothing"
                 cells.append(f'<td style="{line}">{read}</td>')
             rows.append(f"<tr>{''.join(cells)}</tr>")
         caption = f"What the last token, {shown[-1]}, reads most, and its weight"

@@ -40,7 +40,7 @@ def kept_words(
     down = -(-len(numbers) // across)
     figure = Figure(figsize=(7, (1.7 if few else 1.35) * down + 0.6))
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    top, told = max(before.max(), *(values.max() for values in numbers.values())), []
+    top, descriptions = max(before.max(), *(values.max() for values in numbers.values())), []
     for axes, (title, values) in zip(grid.flat, numbers.items()):
         kept = values > 0
         axes.bar(places[kept], values[kept], 0.76, color="#e69f00", label="after")
@@ -69,7 +69,9 @@ def kept_words(
         axes.set_title(title, fontsize=10, loc="left")
         axes.tick_params(axis="x", length=0)
         axes.set(ylim=(0, 1.2 * top))
-        told.append(f"{title}: {', '.join(f'{w} {100 * v:.0f} %' if v else f'{w} cut' for w, v in zip(words, values))}")
+        descriptions.append(
+            f"{title}: {', '.join(f'{w} {100 * v:.0f} %' if v else f'{w} cut' for w, v in zip(words, values))}"
+        )
     for axes in grid[-1]:
         axes.set_xticks(
             places, list(words), rotation=0 if few else 55, ha="center" if few else "right", rotation_mode="anchor"
@@ -78,18 +80,18 @@ def kept_words(
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, ncols=2, loc="outside upper right")
     described = f"Bars of the probability of {len(words)} words, {', '.join(words)}, before and after: "
-    described += f"{', '.join(numbers)}; some words are cut." if trained else f"{'. '.join(told)}."
+    described += f"{', '.join(numbers)}; some words are cut." if trained else f"{'. '.join(descriptions)}."
     return plots.show(figure, described)
 
 
 @plots.styled
-def cache_filling(tokens: Sequence[str], stages: Mapping[str, np.ndarray], room: int) -> plots.Picture:
+def cache_filling(tokens: Sequence[str], stages: Mapping[str, np.ndarray], capacity: int) -> plots.Picture:
     """Draw a cache after each call: a column for each position, filled with what is kept there, those of this call framed.
 
     Args:
         tokens: the token at each position.
         stages: what the call was: the (positions, features) keys or values that the cache holds after it.
-        room: how many positions the cache has.
+        capacity: how many positions the cache has.
 
     Returns:
         The picture; its description says which positions each call fills.
@@ -100,16 +102,16 @@ def cache_filling(tokens: Sequence[str], stages: Mapping[str, np.ndarray], room:
     plots.check_not_empty("stages", stages)
     arrays = {name: plots.real_numbers(f"stages[{name!r}]", values, 2) for name, values in stages.items()}
     lengths = [0, *(len(values) for values in arrays.values())]
-    if lengths != sorted(lengths) or lengths[-1] > min(room, len(tokens)):
+    if lengths != sorted(lengths) or lengths[-1] > min(capacity, len(tokens)):
         raise ValueError(
-            f"stages hold {lengths[1:]} positions: expected them to grow, to at most {min(room, len(tokens))}"
+            f"stages hold {lengths[1:]} positions: expected them to grow, to at most {min(capacity, len(tokens))}"
         )
     features, largest = next(iter(arrays.values())).shape[1], max(np.abs(values).max() for values in arrays.values())
     figure = Figure(figsize=(7, 0.25 + len(arrays) * (0.42 + 0.24 * features)))
-    told = []
+    descriptions = []
     for axes, (name, values), old in zip(figure.subplots(len(arrays), 1, squeeze=False).flat, arrays.items(), lengths):
         now = len(values)
-        for column in range(room):
+        for column in range(capacity):
             for row in range(features):
                 shade = (
                     "#f2f3f5" if column >= now else plt.get_cmap("RdBu_r")(0.5 + 0.4 * values[column, row] / largest)
@@ -139,10 +141,12 @@ def cache_filling(tokens: Sequence[str], stages: Mapping[str, np.ndarray], room:
         frame = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2, "zorder": 3}
         axes.add_patch(Rectangle((old, 0), now - old, features, **frame))
         axes.text(-0.15, features / 2, name, ha="right", va="center")
-        axes.set(xlim=(-1.9, room + 0.05), ylim=(features + 0.85, -0.1))
+        axes.set(xlim=(-1.9, capacity + 0.05), ylim=(features + 0.85, -0.1))
         axes.set_axis_off()
-        told.append(f"{name} fills {', '.join(tokens[old:now]) or 'nothing'}, {room - now} of {room} are empty")
-    return plots.show(figure, f"A cache of {room} positions after each call. {'; '.join(told)}.")
+        descriptions.append(
+            f"{name} fills {', '.join(tokens[old:now]) or 'nothing'}, {capacity - now} of {capacity} are empty"
+        )
+    return plots.show(figure, f"A cache of {capacity} positions after each call. {'; '.join(descriptions)}.")
 
 
 def gpt_diagram() -> diagrams.Diagram:

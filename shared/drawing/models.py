@@ -43,15 +43,15 @@ def predictions(
     targets = given.pop("targets") if targets is not None else None
     figure = Figure(figsize=(5.2, 3.6))
     axes = figure.subplots()
-    told = []
+    descriptions = []
     shift = 0.012 * (x[-1] - x[0])  # so that the errors of two lines stand beside one another
     for number, ((name, line), color) in enumerate(zip(given.items(), itertools.cycle(plots.COLORS.values()))):
         axes.plot(x, line, color=color, label=name, linewidth=2)
-        told.append(f"{name} from {line[0]:.2f} to {line[-1]:.2f}")
+        descriptions.append(f"{name} from {line[0]:.2f} to {line[-1]:.2f}")
         if targets is not None:
             place = x + (number - (len(given) - 1) / 2) * shift
             axes.vlines(place, line, targets, color=color, linestyle="--", linewidth=1.3)
-    described = f"{y_label} against {x_label}, from {x[0]:g} to {x[-1]:g}: {'; '.join(told)}."
+    described = f"{y_label} against {x_label}, from {x[0]:g} to {x[-1]:g}: {'; '.join(descriptions)}."
     if targets is not None:
         axes.plot(x, targets, "o", color=plots.INK, label="target", zorder=3)
         axes.set_xticks(x)

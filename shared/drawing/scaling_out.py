@@ -22,7 +22,7 @@ def ring(stages: Mapping[str, np.ndarray]) -> plots.Picture:
     last = list(stages.values())[-1]
     workers, parts = last.shape
     figure = Figure(figsize=(7.4, 0.8 + 0.42 * workers))
-    axes, told = figure.subplots(), []
+    axes, descriptions = figure.subplots(), []
     for number, (name, grid) in enumerate(stages.items()):
         left, done = number * (parts + 0.4), grid == last
         for row, column in np.ndindex(grid.shape):
@@ -32,9 +32,9 @@ def ring(stages: Mapping[str, np.ndarray]) -> plots.Picture:
             text = f"{grid[row, column]:g}"
             axes.text(left + column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
         axes.text(left + parts / 2, -0.15, name, ha="center", va="bottom", fontsize=10)
-        told.append(f"{name} {done.sum()} of {done.size}")
+        descriptions.append(f"{name} {done.sum()} of {done.size}")
     for row in range(workers):
         axes.text(-0.15, row + 0.5, f"worker {row}", ha="right", va="center", fontsize=9)
     axes.set(xlim=(-1.9, len(stages) * (parts + 0.4)), ylim=(workers, -0.7))
     axes.set_axis_off()
-    return plots.show(figure, f"What {workers} workers hold in {parts} parts; complete are, {', '.join(told)}.")
+    return plots.show(figure, f"What {workers} workers hold in {parts} parts; complete are, {', '.join(descriptions)}.")

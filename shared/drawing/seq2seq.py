@@ -50,8 +50,10 @@ def codon_table(code: Mapping[str, str]) -> plots.Picture:
     axes.set(xlim=(-0.36, 4), ylim=(16.05, -1.9))
     axes.set_axis_off()
     acids = sorted(set(code.values()), key=lambda acid: (acid == "*", acid))
-    told = [f"{'stop' if each == '*' else each}: {' '.join(c for c in codons if code[c] == each)}" for each in acids]
-    return plots.show(figure, f"The 64 codons, and what each means. {'; '.join(told)}.")
+    descriptions = [
+        f"{'stop' if each == '*' else each}: {' '.join(c for c in codons if code[c] == each)}" for each in acids
+    ]
+    return plots.show(figure, f"The 64 codons, and what each means. {'; '.join(descriptions)}.")
 
 
 @plots.styled
@@ -89,8 +91,8 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
     for text, below in children.items():
         for each in below:
-            chance = following[text][each[-1]]
-            _draw_line(axes, places[text], places[each], wide, chance, stays=each in lasting)
+            prob = following[text][each[-1]]
+            _draw_line(axes, places[text], places[each], wide, prob, stays=each in lasting)
     probability = {"": 1.0}
     for grown, _ in levels:
         probability |= grown
@@ -111,7 +113,7 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     axes.legend(handles=handles, loc="lower left", fontsize=9, frameon=False)
     axes.set(xlim=(-0.4, deep + wide / 2 + 0.4), ylim=(leaves - 0.4, -1.1))
     axes.set_axis_off()
-    steps = " ".join(f"Step {number}: {_told(*level)}." for number, level in enumerate(levels, 1))
+    steps = " ".join(f"Step {number}: {_described(*level)}." for number, level in enumerate(levels, 1))
     ending = f"Found: {found}, probability {probability[found]:.3g}. Greedy decoding finds {greedy}."
     return plots.show(figure, f"A tree of texts, searched with a beam of {width}. {steps} {ending}")
 
@@ -154,7 +156,7 @@ def _places(children: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, float
 
 
 def _draw_line(
-    axes: Axes, start: tuple[float, float], end: tuple[float, float], wide: float, chance: float, stays: bool
+    axes: Axes, start: tuple[float, float], end: tuple[float, float], wide: float, prob: float, stays: bool
 ) -> None:
     """A line from one box to the next, with the probability of the letter that is added."""
     (x, y), (to_x, to_y) = start, end
@@ -163,7 +165,7 @@ def _draw_line(
     axes.plot([left, right], [y, to_y], color=color, linewidth=1.2, linestyle=dashes)
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
     place = left + 0.62 * (right - left), y + 0.62 * (to_y - y)
-    axes.text(*place, f"{chance:.2f}", fontsize=9, ha="center", va="center", bbox=ground)
+    axes.text(*place, f"{prob:.2f}", fontsize=9, ha="center", va="center", bbox=ground)
 
 
 def _draw_box(axes: Axes, place: tuple[float, float], wide: float, label: str, stays: bool, wins: bool) -> None:
@@ -175,7 +177,7 @@ def _draw_box(axes: Axes, place: tuple[float, float], wide: float, label: str, s
     axes.text(x, y, label, ha="center", va="center", weight="bold" if wins else "normal", fontsize=9.5)
 
 
-def _told(grown: Mapping[str, float], best: Sequence[str]) -> str:
+def _described(grown: Mapping[str, float], best: Sequence[str]) -> str:
     """What a step keeps and cuts, with the probabilities."""
     kept = ", ".join(f"{text} ({grown[text]:.3g})" for text in best)
     cut = ", ".join(f"{text} ({grown[text]:.3g})" for text in grown if text not in best)

@@ -144,8 +144,8 @@ def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> H
     for track, code in elsewhere.items():
         columns[track] = [Step(rows[0].first, rows[-1].last, "", code)]
     if all(map(_is_same, rows)):
-        told = f"The steps of <code>{name}</code> are the same in {', '.join(TRACKS.values())}:"
-        return HTML(f"<p>{told}</p>{_pre(_together(rows))}")
+        wording = f"The steps of <code>{name}</code> are the same in {', '.join(TRACKS.values())}:"
+        return HTML(f"<p>{wording}</p>{_pre(_together(rows))}")
 
     body = []
     for same, run in itertools.groupby(rows, key=_is_same):

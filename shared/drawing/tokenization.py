@@ -24,7 +24,7 @@ def merged_words(stages: Mapping[str, Sequence[Sequence[str]]], counts: Sequence
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set(xlim=(0, starts[-1]), ylim=(0.42 * len(stages), -0.1))
-    known, told = {token for word in next(iter(stages.values())) for token in word}, []
+    known, descriptions = {token for word in next(iter(stages.values())) for token in word}, []
     for row, (stage, words) in enumerate(stages.items()):
         y = 0.42 * row + 0.15
         axes.text(0.05, y, stage, va="center", fontsize=10)
@@ -42,8 +42,8 @@ def merged_words(stages: Mapping[str, Sequence[Sequence[str]]], counts: Sequence
                 )
                 x += width
         known |= {token for word in words for token in word}
-        told.append(f"{stage}: " + ", ".join(f"{n} times {'|'.join(word)}" for n, word in zip(counts, words)))
-    return plots.show(figure, f"Words as tokens. {'; '.join(told)}.")
+        descriptions.append(f"{stage}: " + ", ".join(f"{n} times {'|'.join(word)}" for n, word in zip(counts, words)))
+    return plots.show(figure, f"Words as tokens. {'; '.join(descriptions)}.")
 
 
 def tokenization_diagram() -> diagrams.Diagram:

@@ -25,8 +25,8 @@ def surprise(probabilities: Mapping[str, float]) -> plots.Picture:
     ):
         axes.plot([each, each, 0], [0, -np.log(each), -np.log(each)], color=color, linestyle=":", linewidth=1.3)
         axes.plot(each, -np.log(each), "o", color=color)
-        told = f"{name}: p = {each:.2f}, loss {-np.log(each):.2f}"
-        axes.annotate(told, (each, -np.log(each)), (8, 6), textcoords="offset points")
+        label = f"{name}: p = {each:.2f}, loss {-np.log(each):.2f}"
+        axes.annotate(label, (each, -np.log(each)), (8, 6), textcoords="offset points")
     axes.set(xlim=(0, 1.02), ylim=(0, 4), xlabel="p, the probability of the right answer", ylabel="loss, −log p (nats)")
     points = "; ".join(f"{name} at p = {each:.2f}, loss {-np.log(each):.2f}" for name, each in probabilities.items())
     return plots.show(figure, f"The loss −log p falls from infinity at p = 0 to 0 at p = 1. Points: {points}.")

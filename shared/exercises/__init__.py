@@ -131,8 +131,8 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
         except Exception as error:  # noqa: BLE001 - whatever the function of a reader raises
             shapes = ", ".join(str(each.shape if isinstance(each, np.ndarray) else each) for each in arguments)
             advice = " ".join(text for part, text in exercise.errors.items() if part in str(error))
-            told = f"your function raised {type(error).__name__}: {error}. {advice or f'The inputs were {shapes}.'}"
-            return "wrong", told
+            message = f"your function raised {type(error).__name__}: {error}. {advice or f'The inputs were {shapes}.'}"
+            return "wrong", message
         if result is None or result is ... or (isinstance(result, dict) and not result):
             return todo
         if callable(result):
@@ -227,15 +227,15 @@ def _close(result: Any, expected: Any) -> bool:
 
 
 @functools.cache
-def _told() -> dict[str, int]:
+def _shown() -> dict[str, int]:
     return {}
 
 
 def hint(name: str) -> None:
     """Print one more hint at each call, until there are no more."""
-    hints, told = _find(name).hints, _told()
-    told[name] = min(told.get(name, 0) + 1, len(hints))
-    for number, text in enumerate(hints[: told[name]], 1):
+    hints, shown = _find(name).hints, _shown()
+    shown[name] = min(shown.get(name, 0) + 1, len(hints))
+    for number, text in enumerate(hints[: shown[name]], 1):
         print(f"hint {number} of {len(hints)}: {text}")
 
 
@@ -257,8 +257,8 @@ def progress() -> None:
         names = list(_of_chapter(chapter))
         left = [name for name in names if name not in done]
         if names:
-            told = f"{len(names) - len(left)} of {len(names)} done"
-            print(f"{chapter} {title:13} {told}" + (f", open: {' '.join(left)}" if left else ""))
+            status = f"{len(names) - len(left)} of {len(names)} done"
+            print(f"{chapter} {title:13} {status}" + (f", open: {' '.join(left)}" if left else ""))
 
 
 def _progress_file() -> Path:

@@ -12,7 +12,7 @@ def _attention(query, key, value):
     return scaled_dot_product_attention(query, key, value)[0]
 
 
-def _draw_attention(rng):
+def _random_attention(rng):
     """Sizes that are all different, and in every second draw scores whose exponentials overflow in a row and vanish in others."""
     length_q, length_k, width, value_dim = rng.permutation([3, 4, 6, 7])
     query, key = rng.normal(size=(length_q, width)), rng.normal(size=(length_k, width))
@@ -64,7 +64,7 @@ def _both_ways(query, key, value, grad_output):
     return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
 
 
-def _sample_both_ways(rng):
+def _random_both_ways(rng):
     """As many queries as keys and features in every second trial, so that what is transposed wrongly still fits."""
     length_q, length_k, width, value_dim = rng.permutation([3, 4, 6, 7])
     if rng.random() < 0.5:
@@ -109,7 +109,7 @@ def _summary(scores, values):
     return scores.max(), exponentials.sum(), exponentials @ values
 
 
-def _draw_halves(rng):
+def _random_halves(rng):
     length_a, length_b, value_dim = rng.permutation([3, 5, 2])
     raised_a, raised_b = [(0.0, 1.0), (800.0, 1.0), (0.0, 801.0)][rng.integers(3)]  # close, or either one far higher
     scores_a, values_a = rng.normal(size=length_a) + raised_a, rng.normal(size=(length_a, value_dim))
@@ -197,7 +197,7 @@ def _dealt_parts(packed, num_heads):
     return packed.reshape(batch, length, num_heads, -1, 3).transpose(4, 0, 2, 1, 3)
 
 
-def _draw_packed(rng):
+def _random_packed(rng):
     batch, length, num_heads, head_dim = (int(size) for size in rng.permutation([2, 3, 4, 5]))
     return rng.normal(size=(batch, length, 3 * num_heads * head_dim)), num_heads
 
@@ -207,7 +207,7 @@ def _with_temperature(query, key, value, temperature, divide_too=1.0):
     return softmax(scores / divide_too) @ value
 
 
-def _draw_temperature(rng):
+def _random_temperature(rng):
     """As many sequences, queries and keys as heads in one draw of three, so that a wrong axis does not always fail."""
     batch, heads, length, width = (int(size) for size in rng.permutation([2, 3, 5, 4]))
     if rng.random() < 1 / 3:
@@ -248,7 +248,7 @@ def _wrong_in_heads(**wrong):
     return lambda query, key, value, mask, num_heads: _in_heads(query, key, value, mask, num_heads, **wrong)
 
 
-def _draw_in_heads(rng):
+def _random_in_heads(rng):
     """One query may see nothing in every draw; as many keys as queries, so that what is exchanged still fits."""
     batch, num_heads, head_dim, length = (int(size) for size in rng.permutation([2, 3, 4, 5]))
     query, key, value = rng.normal(size=(3, batch, length, num_heads * head_dim))
@@ -271,7 +271,7 @@ EXERCISES = {
     ),
     "06.2": Exercise(
         right=_attention,
-        inputs=_draw_attention,
+        inputs=_random_attention,
         shape="(length_q, value_dim)",
         praise="That is equation 1 of the paper.",
         mistakes={
@@ -319,7 +319,7 @@ EXERCISES = {
     ),
     "06.3": Exercise(
         right=_both_ways,
-        inputs=_sample_both_ways,
+        inputs=_random_both_ways,
         run=_run_attention,
         praise="That is the core of every Transformer, in both directions, from memory.",
         errors={"zip() argument": "backward must return three arrays: the gradients of query, key and value."},
@@ -365,7 +365,7 @@ EXERCISES = {
     ),
     "06.4": Exercise(
         right=_join,
-        inputs=_draw_halves,
+        inputs=_random_halves,
         shape="(value_dim,)",
         praise="Keep the joined three, join them with those of the next block, and so on: that is how FlashAttention joins its blocks.",
         trials=16,
@@ -402,7 +402,7 @@ EXERCISES = {
     "06.6": Exercise(
         track="pytorch",
         right=_unpack,
-        inputs=_draw_packed,
+        inputs=_random_packed,
         shape="(3, batch, heads, length, head_dim)",
         praise="GPT-2's weights are packed this way.",
         mistakes={
@@ -424,7 +424,7 @@ EXERCISES = {
     "06.7": Exercise(
         track="pytorch",
         right=_with_temperature,
-        inputs=_draw_temperature,
+        inputs=_random_temperature,
         shape="(batch, heads, length, head_dim)",
         praise="Scaling the query scales its scores, so the fused function needs to know nothing of it.",
         trials=9,
@@ -463,7 +463,7 @@ EXERCISES = {
     "06.8": Exercise(
         track="keras",
         right=_in_heads,
-        inputs=_draw_in_heads,
+        inputs=_random_in_heads,
         shape="(batch, length, d_model)",
         praise="That is steps 2 to 7 of the layer, without its projections.",
         trials=8,

@@ -43,7 +43,7 @@ def _sigmoid_rule(x, g):
     return g * y * (1 - y)
 
 
-def _draw_sigmoid(rng):
+def _random_sigmoid(rng):
     shape = tuple(int(size) for size in rng.permutation([2, 3, 4])[:2])
     x = rng.normal(size=shape)
     x[0, 0], x[1, 1] = 1000.0, -1000.0
@@ -100,7 +100,7 @@ def _leaves_only(operands, slopes):
     return np.where([not each for each in operands], _walk(operands, slopes), 0.0)
 
 
-def _draw_graph(rng):
+def _random_graph(rng):
     """Two leaves; then every node is made from the one before it and an earlier one, and one of them from the same node twice."""
     operands, slopes = [[], []], [[], []]
     for node in range(2, 8):
@@ -129,7 +129,7 @@ def _step(kernel, x, y, rate, factor=2.0, mean=True, sign=-1.0):
     return kernel + sign * rate * factor * x.T @ error / (error.size if mean else 1)
 
 
-def _draw_step(rng):
+def _random_step(rng):
     rows, features, outputs = (int(size) for size in rng.permutation([4, 3, 2]))
     shapes = ((features, outputs), (rows, features), (rows, outputs))
     kernel, x, y = (rng.normal(size=shape) for shape in shapes)
@@ -178,7 +178,7 @@ EXERCISES = {
     ),
     "01.3": Exercise(
         right=_sigmoid_rule,
-        inputs=_draw_sigmoid,
+        inputs=_random_sigmoid,
         shape="that of x",
         praise="Like tanh and exp, its slope is shortest in terms of y.",
         mistakes={
@@ -211,7 +211,7 @@ EXERCISES = {
     ),
     "01.4": Exercise(
         right=_walk,
-        inputs=_draw_graph,
+        inputs=_random_graph,
         shape="(nodes,)",
         praise="That is `send_back`, for numbers.",
         mistakes={
@@ -295,7 +295,7 @@ EXERCISES = {
     "01.8": Exercise(
         track="keras",
         right=_step,
-        inputs=_draw_step,
+        inputs=_random_step,
         shape="(features, outputs)",
         errors={
             "NoneType": "A tape answers None for a tensor that it doesn't watch, and for a result computed outside `with`."

@@ -7,7 +7,7 @@ from shared.exercises import Exercise
 IGNORED = -100
 
 
-def _chances(prior, likelihood):
+def _posterior(prior, likelihood):
     joint = prior * likelihood
     return joint / joint.sum()
 
@@ -18,8 +18,8 @@ def _likelihood(prior, seen, kept=0.1, by_chance=None):
     return np.where(np.arange(len(prior)) == seen, kept + by_chance, by_chance)
 
 
-def _exact_chances(prior, seen):
-    return prior / prior.sum() if seen == -1 else _chances(prior, _likelihood(prior, seen))
+def _exact_probs(prior, seen):
+    return prior / prior.sum() if seen == -1 else _posterior(prior, _likelihood(prior, seen))
 
 
 def _trusting(prior, seen):
@@ -31,7 +31,7 @@ def _only_kept(prior, seen):
         return prior / prior.sum()
     by_chance = np.full(len(prior), 0.1 / len(prior))
     by_chance[seen] = 0.1
-    return _chances(prior, by_chance)
+    return _posterior(prior, by_chance)
 
 
 def _another(prior, seen):
@@ -39,14 +39,14 @@ def _another(prior, seen):
         return prior / prior.sum()
     by_chance = np.full(len(prior), 0.1 / (len(prior) - 1))
     by_chance[seen] = 0.1
-    return _chances(prior, by_chance)
+    return _posterior(prior, by_chance)
 
 
 def _perhaps_not_chosen(prior, seen):
     if seen == -1:
         return prior / prior.sum()
     same = np.arange(len(prior)) == seen
-    return _chances(prior, 0.85 * same + 0.15 * _likelihood(prior, seen))
+    return _posterior(prior, 0.85 * same + 0.15 * _likelihood(prior, seen))
 
 
 def _not_divided(prior, seen):
@@ -56,10 +56,10 @@ def _not_divided(prior, seen):
 def _last_word(prior, seen):
     likelihood = np.full(len(prior), 0.1 / len(prior))
     likelihood[seen] += 0.1
-    return _chances(prior, likelihood)
+    return _posterior(prior, likelihood)
 
 
-def _draw_chances(rng):
+def _random_probs(rng):
     words = int(rng.integers(4, 8))
     prior = rng.uniform(0.5, 2, size=words)
     return prior / prior.sum(), int(rng.choice([-1, rng.integers(words - 1)]))
@@ -89,7 +89,7 @@ def _two_tokens(chosen, starts):
     return first | second
 
 
-def _draw_words(rng):
+def _random_words(rng):
     batch, length = 4, int(rng.integers(9, 12))
     starts = rng.random((batch, length)) < 0.45
     starts[:, 0] = True
@@ -115,7 +115,7 @@ def _repeats_lost(table, tokens, grad_logits):
     return result
 
 
-def _draw_tied(rng):
+def _random_tied(rng):
     words, d_model, length = 5, 3, 7
     tokens = rng.permutation(np.array([0, 1, 1, 2, 2, 2, 4]))  # repeats, and a word that doesn't occur
     return rng.normal(size=(words, d_model)), tokens, rng.normal(size=(length, words))
@@ -137,7 +137,7 @@ def _as_the_first_word(z, table, targets):
     return -np.take_along_axis(_log_softmax(z, table), wanted[..., None], axis=-1).mean()
 
 
-def _draw_loss(rng):
+def _random_loss(rng):
     batch, length, d_model, words = 3, 5, 4, 6
     targets = rng.integers(0, words, size=(batch, length))
     targets[rng.random((batch, length)) < 0.5] = IGNORED
@@ -149,7 +149,7 @@ def _right(logits, targets):
     return logits.argmax(axis=-1) == targets
 
 
-def _draw_accuracy(rng):
+def _random_accuracy(rng):
     batch, length, words = 4, 6, 5
     logits = rng.normal(size=(batch, length, words))
     targets = np.where(rng.random((batch, length)) < 0.5, logits.argmax(axis=-1), rng.integers(words))
@@ -182,8 +182,8 @@ EXERCISES = {
         ],
     ),
     "13.2": Exercise(
-        right=_exact_chances,
-        inputs=_draw_chances,
+        right=_exact_probs,
+        inputs=_random_probs,
         shape="(words,)",
         praise="This is what exact_predictions does, with the grammar for a prior.",
         trials=16,
@@ -203,12 +203,12 @@ EXERCISES = {
                 lambda prior, seen: (
                     prior / prior.sum()
                     if seen == -1
-                    else _chances(prior, _likelihood(prior, seen, by_chance=0.1 / 240))
+                    else _posterior(prior, _likelihood(prior, seen, by_chance=0.1 / 240))
                 )
             ),
             "The prior is missing: multiply it by how probable each word makes what you see.": (
                 lambda prior, seen: (
-                    prior / prior.sum() if seen == -1 else _chances(np.ones_like(prior), _likelihood(prior, seen))
+                    prior / prior.sum() if seen == -1 else _posterior(np.ones_like(prior), _likelihood(prior, seen))
                 )
             ),
             "seen = -1 is [MASK], and NumPy reads the index -1 as the last word.": _last_word,
@@ -221,7 +221,7 @@ EXERCISES = {
     ),
     "13.3": Exercise(
         right=_whole_words,
-        inputs=_draw_words,
+        inputs=_random_words,
         shape="(batch, length)",
         praise="This is whole-word masking, of the second edition of BERT.",
         trials=8,
@@ -250,7 +250,7 @@ EXERCISES = {
     ),
     "13.4": Exercise(
         right=lambda *given: _by_output(*given) + _by_lookup(*given),
-        inputs=_draw_tied,
+        inputs=_random_tied,
         shape="(words, d)",
         praise="Two uses, two gradients, one sum.",
         mistakes={
@@ -273,7 +273,7 @@ EXERCISES = {
     "13.6": Exercise(
         track="pytorch",
         right=lambda *given: _losses(*given).mean(),
-        inputs=_draw_loss,
+        inputs=_random_loss,
         shape="()",
         praise="If you indexed before the product, then with 15 % chosen, six of seven rows of logits are saved.",
         mistakes={
@@ -302,7 +302,7 @@ EXERCISES = {
     "13.7": Exercise(
         track="keras",
         right=lambda logits, targets: _right(logits, targets)[targets != IGNORED].mean(),
-        inputs=_draw_accuracy,
+        inputs=_random_accuracy,
         shape="()",
         praise="It works inside compile(metrics=[...]), too.",
         errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},

@@ -11,7 +11,7 @@ def _decoder_input(target, start_id):
     return shifted
 
 
-def _draw_target(rng):
+def _random_target(rng):
     batch, length = int(rng.integers(2, 4)), int(rng.integers(5, 8))
     return rng.integers(1, 5, size=(batch, length)), int(rng.integers(5, 9))
 
@@ -37,14 +37,14 @@ def _memory_gradient(grad_output, blocks):
     return sum(_walk(grad_output, blocks)[0])
 
 
-def _draw_blocks(rng):
+def _random_blocks(rng):
     """Three backward passes of their own; the memory is longer than the target."""
 
-    def block(inside, mix, outside):
-        return lambda g: (g @ inside, mix @ g @ outside)
+    def block(inside, weights, outside):
+        return lambda g: (g @ inside, weights @ g @ outside)
 
-    drawn = [block(rng.normal(size=(4, 4)), rng.normal(size=(5, 3)), rng.normal(size=(4, 4))) for _ in range(3)]
-    return rng.normal(size=(2, 3, 4)), drawn
+    blocks = [block(rng.normal(size=(4, 4)), rng.normal(size=(5, 3)), rng.normal(size=(4, 4))) for _ in range(3)]
+    return rng.normal(size=(2, 3, 4)), blocks
 
 
 def _softmax(scores):
@@ -66,7 +66,7 @@ def _cached_attention(query, keys, values):
     return _attend(query, keys, values, _ends(query, keys))
 
 
-def _draw_cached(rng):
+def _random_cached(rng):
     new = int(rng.integers(1, 4))
     every, head_dim, value_dim = new + int(rng.choice([0, 2, 3])), 3, 5
     return rng.normal(size=(new, head_dim)) * 2, rng.normal(size=(every, head_dim)), rng.normal(size=(every, value_dim))
@@ -90,7 +90,7 @@ def _one_mask(tokens, num_heads):
     return np.repeat(_hidden_pairs(tokens), num_heads, axis=0)
 
 
-def _draw_padded(rng):
+def _random_padded(rng):
     batch, length = 3, int(rng.integers(4, 7))
     lengths = rng.permutation([length, length - 1, 2])  # rows that differ
     real = np.arange(length) < lengths[:, None]
@@ -103,7 +103,7 @@ def _behind_cache(tokens, new, shift=0):
     return np.tri(new, every, every - new + shift, dtype=bool) & (tokens != 0)[:, None, :]
 
 
-def _draw_cache(rng):
+def _random_cache(rng):
     """Padding in front, so that the new tokens are real."""
     every, new = int(rng.integers(6, 9)), int(rng.integers(2, 4))
     starts = rng.permutation([0, 1, 3])
@@ -132,7 +132,7 @@ EXERCISES = {
     ),
     "11.2": Exercise(
         right=_decoder_input,
-        inputs=_draw_target,
+        inputs=_random_target,
         shape="(batch, length)",
         praise="The last token of the target is never read: nothing comes after it.",
         mistakes={
@@ -163,7 +163,7 @@ EXERCISES = {
     ),
     "11.3": Exercise(
         right=_memory_gradient,
-        inputs=_draw_blocks,
+        inputs=_random_blocks,
         shape="that of memory",
         praise="In training an encoder gets this sum.",
         mistakes={
@@ -194,7 +194,7 @@ EXERCISES = {
     ),
     "11.4": Exercise(
         right=_cached_attention,
-        inputs=_draw_cached,
+        inputs=_random_cached,
         trials=10,
         shape="(new, value_dim)",
         praise="With all positions new it is the causal attention of training, with one new it needs no mask.",
@@ -235,7 +235,7 @@ EXERCISES = {
     "11.6": Exercise(
         track="pytorch",
         right=_one_mask,
-        inputs=_draw_padded,
+        inputs=_random_padded,
         shape="(batch * num_heads, length, length)",
         praise="PyTorch unfolds the first axis as (batch, num_heads), so the copies of a sequence are neighbors.",
         mistakes={
@@ -283,7 +283,7 @@ EXERCISES = {
     "11.7": Exercise(
         track="keras",
         right=_behind_cache,
-        inputs=_draw_cache,
+        inputs=_random_cache,
         shape="(batch, new, all)",
         praise="Beside a cache, this is what use_causal_mask can't give you.",
         mistakes={

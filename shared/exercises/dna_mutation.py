@@ -10,13 +10,13 @@ def _mean_cost(exact, predicted):
     return -xlogy(exact, predicted).sum() / len(exact)  # xlogy(0, 0) is 0
 
 
-def _draw_chances(rng):
+def _random_probs(rng):
     """Two distributions for each site, zero for the same letters; every site has a letter that never comes, but the first."""
     exact, predicted = rng.dirichlet(np.ones(4), size=(2, int(rng.integers(4, 8)))) + 0.05
     sites = np.arange(1, len(exact))
-    for chances in (exact, predicted):
-        chances[sites, sites % 4] = 0
-        chances /= chances.sum(axis=-1, keepdims=True)
+    for probs in (exact, predicted):
+        probs[sites, sites % 4] = 0
+        probs /= probs.sum(axis=-1, keepdims=True)
     return exact, predicted
 
 
@@ -25,7 +25,7 @@ def _find_cpg(tokens):
     return (tokens == 2) & (following == 3)
 
 
-def _draw_sequences(rng):
+def _random_sequences(rng):
     """The first row has a CpG, a GpC and padding; two rows, one after the other, begin with G and end in C."""
     tokens = rng.integers(1, 5, size=(4, int(rng.integers(8, 11))))
     tokens[0, :5] = 2, 3, 2, 2, 1
@@ -63,7 +63,7 @@ def _without_neighbors(tokens, exact):
     return predicted
 
 
-def _draw_exact(rng):
+def _random_exact(rng):
     batch, length = 3, int(rng.integers(6, 9))
     tokens = rng.integers(1, 5, size=(batch, length))
     tokens[1, -2:] = 0
@@ -106,7 +106,7 @@ def _real_loss(logits, targets):
     return _costs(logits, targets)[targets != 0].mean()
 
 
-def _draw_logits(rng):
+def _random_logits(rng):
     """As many sites as tokens, so that exchanged axes raise no error; a reshape in place of a transpose is the same there."""
     size = int(rng.integers(5, 8))
     lengths = np.array([size, 3, size - 2])
@@ -123,15 +123,17 @@ def _accuracy(targets, logits):
     return right[targets != 0].mean()
 
 
-def _draw_targets(rng):
+def _random_targets(rng):
     """Some right and some wrong, at the padding too; sequences of different length and accuracy."""
     lengths = np.array([12, 4, 7])
     targets = np.where(np.arange(12) < lengths[:, None], rng.integers(1, 5, size=(3, 12)), 0)
     logits = rng.normal(size=(3, 12, 9))
-    told = np.where(rng.random((3, 12)) < np.array([[0.8], [0.3], [0.5]]), targets, rng.integers(0, 9, size=(3, 12)))
-    told[0, 0], told[1, 0] = targets[0, 0], 8  # one right and one wrong at least
-    told[1, 4], told[2, 7] = 0, 3  # padding that is told right, and padding that is not
-    return targets, logits + 9 * np.eye(9)[told]
+    predicted = np.where(
+        rng.random((3, 12)) < np.array([[0.8], [0.3], [0.5]]), targets, rng.integers(0, 9, size=(3, 12))
+    )
+    predicted[0, 0], predicted[1, 0] = targets[0, 0], 8  # one right and one wrong at least
+    predicted[1, 4], predicted[2, 7] = 0, 3  # padding that is told right, and padding that is not
+    return targets, logits + 9 * np.eye(9)[predicted]
 
 
 def _matches(targets, logits):
@@ -160,7 +162,7 @@ EXERCISES = {
     ),
     "10.2": Exercise(
         right=_mean_cost,
-        inputs=_draw_chances,
+        inputs=_random_probs,
         shape="one number",
         praise="That is what dna.score computes, at all sites that aren't padding.",
         mistakes={
@@ -200,7 +202,7 @@ EXERCISES = {
     ),
     "10.3": Exercise(
         right=_find_cpg,
-        inputs=_draw_sequences,
+        inputs=_random_sequences,
         shape="(batch, length)",
         praise="The last site of a sequence never begins a CpG: nothing follows it.",
         mistakes={
@@ -232,7 +234,7 @@ EXERCISES = {
     ),
     "10.4": Exercise(
         right=_without_neighbors,
-        inputs=_draw_exact,
+        inputs=_random_exact,
         shape="(batch, length, 4)",
         praise="The cost of this prediction is the upper line in the figures of this chapter.",
         mistakes={
@@ -261,7 +263,7 @@ EXERCISES = {
     "10.6": Exercise(
         track="pytorch",
         right=_real_loss,
-        inputs=_draw_logits,
+        inputs=_random_logits,
         shape="one number",
         praise="The classes are on axis 1, and ignore_index leaves the padding out of the sum and of the division.",
         mistakes={
@@ -295,7 +297,7 @@ EXERCISES = {
     "10.7": Exercise(
         track="keras",
         right=_accuracy,
-        inputs=_draw_targets,
+        inputs=_random_targets,
         shape="one number",
         praise="compile takes such a function under metrics.",
         errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},

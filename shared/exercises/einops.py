@@ -10,7 +10,7 @@ def _shuffle(x, groups):
     return rearrange(x, "b h w (g c) -> b h w (c g)", g=groups)
 
 
-def _draw_channels(rng):
+def _random_channels(rng):
     """Groups and channels of a group are different numbers, so that one is not taken for the other."""
     groups, of_each = (int(size) for size in rng.permutation([2, 3, 4])[:2])
     height, width = rng.permutation([2, 5])
@@ -21,7 +21,7 @@ def _images(sequence, size, height):
     return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
 
 
-def _draw_sequence(rng):
+def _random_sequence(rng):
     size = int(rng.choice([2, 4]))
     rows, columns = (int(count) for count in rng.permutation([2, 3, 5])[:2])
     return rng.normal(size=(2, rows * columns, size * size * 3)), size, rows * size
@@ -36,7 +36,7 @@ def _sum_of_copies(copies, grad_output):
     return reduce(grad_output, "b (n copies) d -> b n d", "sum", copies=copies)
 
 
-def _draw_repetition(rng):
+def _random_repetition(rng):
     length, copies, features = (int(size) for size in rng.permutation([2, 3, 4]))
     return copies, rng.normal(size=(2, length * copies, features))
 
@@ -47,7 +47,7 @@ def _shuffle_pixels(x):
     return blocks.reshape(batch, channels // 4, 2 * height, 2 * width)
 
 
-def _draw_pixels(rng):
+def _random_pixels(rng):
     height, width, channels = (int(size) for size in rng.permutation([2, 3, 5]))
     return (rng.normal(size=(2, 4 * channels, height, width)),)
 
@@ -61,7 +61,7 @@ def _mean_of_booleans(x, mask):
     return (np.trunc(x).astype(bool) & mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
 
 
-def _draw_sentences(rng):
+def _random_sentences(rng):
     """Sentences of different lengths; what is at their padding is large, so that it shows in a mean."""
     lengths = rng.permutation([2, 3, 5])
     mask = np.arange(6) < lengths[:, None]
@@ -86,7 +86,7 @@ EXERCISES = {
     ),
     "03.2": Exercise(
         right=_shuffle,
-        inputs=_draw_channels,
+        inputs=_random_channels,
         mistakes={
             "Nothing has moved: the groups are still side by side. Split the channels, exchange the two parts, merge.": lambda x, groups: (
                 x
@@ -111,7 +111,7 @@ EXERCISES = {
     ),
     "03.3": Exercise(
         right=_images,
-        inputs=_draw_sequence,
+        inputs=_random_sequence,
         mistakes={
             "A reshape alone gives the right shape and scatters the pixels of every patch. They must be reordered.": lambda sequence, size, height: (
                 sequence.reshape(_right_shape(sequence, size, height))
@@ -143,7 +143,7 @@ EXERCISES = {
     ),
     "03.4": Exercise(
         right=_sum_of_copies,
-        inputs=_draw_repetition,
+        inputs=_random_repetition,
         mistakes={
             "You took the mean of the copies. If x grows by 1, each copy grows by 1, so their gradients add up.": lambda copies, grad_output: (
                 _sum_of_copies(copies, grad_output) / copies
@@ -171,7 +171,7 @@ EXERCISES = {
     ),
     "03.6": Exercise(
         right=_shuffle_pixels,
-        inputs=_draw_pixels,
+        inputs=_random_pixels,
         track="pytorch",
         mistakes={
             "You split the channels into (p q c), as this course's depth_to_space does. nn.PixelShuffle reads (c p q).": lambda x: (
@@ -197,7 +197,7 @@ EXERCISES = {
     ),
     "03.7": Exercise(
         right=_mean_of_real,
-        inputs=_draw_sentences,
+        inputs=_random_sentences,
         track="keras",
         mistakes={
             "The padding is in your mean: this is the mean over all positions.": lambda x, mask: x.mean(axis=1),

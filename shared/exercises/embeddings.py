@@ -9,7 +9,7 @@ def _gradient(ids, grad_output, vocab_size):
     return np.einsum("blv,bld->vd", np.eye(vocab_size)[ids], grad_output)
 
 
-def _draw_gradient(rng):
+def _random_gradient(rng):
     """Ids repeat within a sequence and across the batch, and some never occur."""
     batch, length, d_model, vocab_size = (int(size) for size in rng.permutation([3, 4, 5, 6]))
     ids = rng.integers(0, vocab_size - 1, size=(batch, length))
@@ -23,7 +23,7 @@ def _last_write(ids, grad_output, vocab_size):
     return gradient
 
 
-def _mean_of_places(ids, grad_output, vocab_size):
+def _mean_of_positions(ids, grad_output, vocab_size):
     counts = np.bincount(ids.ravel(), minlength=vocab_size)
     return _gradient(ids, grad_output, vocab_size) / np.maximum(counts, 1)[:, None]
 
@@ -89,7 +89,7 @@ def _walk_two_halves(vector, k):
     return np.concatenate([hands.imag, hands.real])
 
 
-def _draw_walk(rng):
+def _random_walk(rng):
     d_model = int(rng.choice([6, 8, 10]))
     return _position(int(rng.integers(3, 40)), d_model), int(rng.integers(2, 9))
 
@@ -99,7 +99,7 @@ def _pool(table, ids):
     return (table[ids] * real).sum(axis=1) / real.sum(axis=1)
 
 
-def _draw_pool(rng):
+def _random_pool(rng):
     """Each sequence has padding at its end, and the row of the padding is far from zero."""
     batch, length, d_model, vocab_size = (int(size) for size in rng.permutation([4, 5, 6, 7]))
     ids = rng.integers(1, vocab_size, size=(batch, length))
@@ -133,18 +133,18 @@ def _rotary_stretched(x):
     return x * np.repeat(np.cos(angle), 2, axis=-1) + x * np.repeat(np.sin(angle), 2, axis=-1)
 
 
-def _draw_rotary(rng):
+def _random_rotary(rng):
     """As many sequences as positions in one draw of three, so that a wrong axis does not always fail."""
     batch, length = (4, 4) if rng.random() < 1 / 3 else (int(size) for size in rng.permutation([3, 5]))
     return (rng.normal(size=(batch, length, int(rng.choice([6, 8])))),)
 
 
-def _place(tokens):
-    real = tokens != 0
-    return np.where(real, real.cumsum(axis=1) - 1, 0)
+def _position_ids(tokens):
+    attention_mask = tokens != 0
+    return np.where(attention_mask, attention_mask.cumsum(axis=1) - 1, 0)
 
 
-def _draw_places(rng):
+def _random_padded(rng):
     """Padding in front, of another length in each sequence, and at least two real tokens; as many sequences as columns."""
     tokens = rng.integers(1, 9, size=(6, 6))
     for row, padding in zip(tokens, rng.permutation([0, 1, 2, 3, 4, 2])):
@@ -172,14 +172,14 @@ EXERCISES = {
     ),
     "05.2": Exercise(
         right=_gradient,
-        inputs=_draw_gradient,
+        inputs=_random_gradient,
         shape="(vocab_size, d_model)",
         praise="A matrix product adds up what belongs together. np.add.at does it without the zeros.",
         mistakes={
             "A token that occurs several times keeps only one of its gradients: gradient[ids] += ... writes each row once.": (
                 _last_write
             ),
-            "You take the mean over the places of a token; the gradient of a row is their sum.": _mean_of_places,
+            "You take the mean over the places of a token; the gradient of a row is their sum.": _mean_of_positions,
             "Your result is transposed: a row for each token, a column for each feature.": (
                 lambda ids, g, v: _gradient(ids, g, v).T
             ),
@@ -241,7 +241,7 @@ EXERCISES = {
     ),
     "05.4": Exercise(
         right=_walk,
-        inputs=_draw_walk,
+        inputs=_random_walk,
         shape="(d_model,)",
         praise="The rotation is the same from every position, so one matrix does it.",
         trials=8,
@@ -280,7 +280,7 @@ EXERCISES = {
     "05.6": Exercise(
         track="pytorch",
         right=_pool,
-        inputs=_draw_pool,
+        inputs=_random_pool,
         shape="(batch, d_model)",
         praise="That is how a sentence becomes one vector, for a search or a classifier.",
         mistakes={
@@ -310,7 +310,7 @@ EXERCISES = {
     "05.7": Exercise(
         track="pytorch",
         right=_rotary,
-        inputs=_draw_rotary,
+        inputs=_random_rotary,
         shape="(batch, length, d_model)",
         praise="The dot product of two rotated vectors depends on their distance alone. Llama and many others use this.",
         trials=9,
@@ -347,8 +347,8 @@ EXERCISES = {
     ),
     "05.8": Exercise(
         track="keras",
-        right=_place,
-        inputs=_draw_places,
+        right=_position_ids,
+        inputs=_random_padded,
         shape="(batch, length)",
         praise="With padding in front, the column of a token is not its position.",
         mistakes={

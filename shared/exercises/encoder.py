@@ -20,14 +20,14 @@ def _normed(x):
     return (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
 
 
-def _draw_block(rng):
+def _random_block(rng):
     """Two positions mixed by a matrix, and a network of two kernels; functions that work on any number of sequences."""
     batch, length, d_model = 2, 3, 5
-    mix, kernel = rng.normal(size=(length, length)), rng.normal(size=(d_model, d_model))
+    weights, kernel = rng.normal(size=(length, length)), rng.normal(size=(d_model, d_model))
     expand, contract = rng.normal(size=(d_model, 8)), rng.normal(size=(8, d_model))
     return (
         rng.normal(1.0, 2.0, size=(batch, length, d_model)),
-        lambda h: mix @ h @ kernel,
+        lambda h: weights @ h @ kernel,
         lambda h: np.maximum(h @ expand, 0) @ contract,
         _normed,
     )
@@ -68,7 +68,7 @@ def _max_pool(y, tokens):
     return np.where((tokens != 0)[..., None], y, -np.inf).max(axis=1)
 
 
-def _draw_pool(rng):
+def _random_pool(rng):
     """Real values below zero in some features, and large ones where the padding is."""
     batch, length, d_model = (int(size) for size in rng.permutation([3, 4, 5]))
     lengths = rng.integers(1, length, size=batch)  # at least one position of padding in each
@@ -88,7 +88,7 @@ def _parallel_backward(grad_output, norm_backward, attention_backward, feed_forw
     return grad_output + norm_backward(through)
 
 
-def _draw_backward(rng):
+def _random_backward(rng):
     norm, query, key, value, network = rng.normal(size=(5, 4, 4))
     return (
         rng.normal(size=(2, 3, 4)),
@@ -110,7 +110,7 @@ def _stream(x, blocks):
     return np.stack(stages)
 
 
-def _draw_stream(rng):
+def _random_stream(rng):
     """Blocks that work on arrays of any framework."""
 
     def block(a, b):
@@ -124,7 +124,7 @@ def _for_pytorch(mask):
     return np.logical_not(mask.squeeze((1, 2)))
 
 
-def _draw_mask(rng):
+def _random_mask(rng):
     batch, length = int(rng.choice([1, 3])), int(rng.integers(4, 7))
     lengths = rng.integers(1, length, size=batch)
     return ((np.arange(length) < lengths[:, None])[:, None, None, :],)
@@ -134,7 +134,7 @@ def _attention_mask(tokens):
     return np.broadcast_to((tokens != 0)[:, None, :], (*tokens.shape, tokens.shape[1]))
 
 
-def _draw_tokens(rng):
+def _random_tokens(rng):
     batch, length = int(rng.integers(2, 4)), int(rng.integers(4, 7))
     lengths = rng.integers(1, length, size=batch)
     return (np.where(np.arange(length) < lengths[:, None], rng.integers(1, 5, size=(batch, length)), 0),)
@@ -161,7 +161,7 @@ EXERCISES = {
     ),
     "08.2": Exercise(
         right=_post_norm,
-        inputs=_draw_block,
+        inputs=_random_block,
         shape="that of x",
         praise="These two lines are the encoder block of 2017.",
         mistakes={
@@ -188,7 +188,7 @@ EXERCISES = {
     ),
     "08.3": Exercise(
         right=_max_pool,
-        inputs=_draw_pool,
+        inputs=_random_pool,
         shape="(batch, d_model)",
         praise="Minus infinity loses every comparison, as it did in the softmax.",
         mistakes={
@@ -214,7 +214,7 @@ EXERCISES = {
     ),
     "08.4": Exercise(
         right=_parallel_backward,
-        inputs=_draw_backward,
+        inputs=_random_backward,
         shape="that of grad_output",
         praise="n was used four times, and x twice.",
         mistakes={
@@ -260,7 +260,7 @@ EXERCISES = {
     "08.6": Exercise(
         track="pytorch",
         right=_stream,
-        inputs=_draw_stream,
+        inputs=_random_stream,
         shape="(blocks + 1, batch, length, d_model)",
         praise="This works with encoder.blocks, as with any nn.ModuleList.",
         mistakes={
@@ -297,7 +297,7 @@ EXERCISES = {
     "08.7": Exercise(
         track="pytorch",
         right=_for_pytorch,
-        inputs=_draw_mask,
+        inputs=_random_mask,
         shape="(batch, length)",
         praise="Two differences in one line: what True means, and the axes.",
         trials=8,
@@ -323,7 +323,7 @@ EXERCISES = {
     "08.8": Exercise(
         track="keras",
         right=_attention_mask,
-        inputs=_draw_tokens,
+        inputs=_random_tokens,
         shape="(batch, length, length)",
         praise="In this course one row for each sequence is enough, of shape (batch, 1, 1, length): it is broadcast.",
         mistakes={

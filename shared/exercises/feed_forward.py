@@ -13,7 +13,7 @@ def _layer_norm(x, gamma, beta, eps, axis=-1, ddof=0):
     return gamma * (x - mean) / np.sqrt(variance + eps) + beta
 
 
-def _draw_layer_norm(rng):
+def _random_layer_norm(rng):
     """Features far from mean 0, and an eps that counts in every second draw; as many positions as features in the third."""
     batch, length, d_model = (int(size) for size in rng.permutation([2, 3, 5]))
     if rng.random() < 1 / 3:
@@ -44,7 +44,7 @@ def _silu_backward(x, grad_output):
     return grad_output * gate * (1 + x * (1 - gate))
 
 
-def _draw_silu(rng):
+def _random_silu(rng):
     x = rng.normal(size=tuple(int(size) for size in rng.permutation([2, 3, 4])))
     x.flat[0], x.flat[1] = 1000.0, -1000.0  # e**1000 overflows
     return x, rng.normal(1.0, 1.0, size=x.shape)
@@ -110,7 +110,7 @@ def _rms_by_squares(x, grad_output, eps):
     return (grad_output - n * along) / r
 
 
-def _draw_rms(rng):
+def _random_rms(rng):
     shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
     return rng.normal(0.5, 1.5, size=shape), rng.normal(0.5, 1.0, size=shape), float(rng.choice([0.2, 0.5]))
 
@@ -121,7 +121,7 @@ def _gated(x, gate_kernel, value_kernel, output_kernel, activate=None):
     return (gate * (x @ value_kernel)) @ output_kernel
 
 
-def _draw_gated(rng):
+def _random_gated(rng):
     """A square hidden layer in a third of the draws, so that a transposed kernel doesn't always fail."""
     length, d_model, d_ff = (int(size) for size in rng.permutation([3, 4, 6]))
     if rng.random() < 1 / 3:
@@ -143,7 +143,7 @@ def _channel_norm_reshaped(x):
     return _channel_norm(x.reshape(batch, height, width, channels), (3,)).reshape(x.shape)
 
 
-def _draw_images(rng):
+def _random_images(rng):
     """(batch, channels, height, width) of sizes that are all different, or the last three equal; one image so dark that eps counts."""
     sizes = [int(size) for size in rng.permutation([2, 3, 4, 5])]
     if rng.random() < 1 / 3:
@@ -157,7 +157,7 @@ def _add_dropped(x, change, keep, rate):
     return x + change * keep / (1 - rate)
 
 
-def _draw_dropped(rng):
+def _random_dropped(rng):
     shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
     keep = rng.random(shape) < 0.6
     keep.flat[0], keep.flat[1] = True, False
@@ -186,7 +186,7 @@ EXERCISES = {
     ),
     "07.2": Exercise(
         right=_layer_norm,
-        inputs=_draw_layer_norm,
+        inputs=_random_layer_norm,
         shape="(batch, length, d_model)",
         praise="That is LayerNorm as in the paper.",
         trials=9,
@@ -230,7 +230,7 @@ EXERCISES = {
     ),
     "07.3": Exercise(
         right=_silu_backward,
-        inputs=_draw_silu,
+        inputs=_random_silu,
         shape="that of x",
         praise="The gate, plus x times how fast the gate opens: the same two terms as GELU's.",
         mistakes={
@@ -265,7 +265,7 @@ EXERCISES = {
     ),
     "07.4": Exercise(
         right=_rms_norm_backward,
-        inputs=_draw_rms,
+        inputs=_random_rms,
         shape="that of x",
         praise="The second term is gone: without a mean in the forward pass, none is taken out in the backward pass.",
         mistakes={
@@ -298,7 +298,7 @@ EXERCISES = {
     "07.6": Exercise(
         track="pytorch",
         right=_gated,
-        inputs=_draw_gated,
+        inputs=_random_gated,
         shape="(batch, length, d_model)",
         praise="That is SwiGLU, the feed-forward network of Llama and many others.",
         trials=9,
@@ -328,7 +328,7 @@ EXERCISES = {
     "07.7": Exercise(
         track="pytorch",
         right=_channel_norm,
-        inputs=_draw_images,
+        inputs=_random_images,
         shape="(batch, channels, height, width)",
         praise="ConvNeXt normalizes its images this way.",
         trials=9,
@@ -370,7 +370,7 @@ EXERCISES = {
     "07.8": Exercise(
         track="keras",
         right=_add_dropped,
-        inputs=_draw_dropped,
+        inputs=_random_dropped,
         shape="that of x",
         praise="That is what ResidualConnection does in training.",
         trials=8,

@@ -10,7 +10,7 @@ def _softmax(logits):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def _drawn(weights, uniforms):
+def _sampled(weights, uniforms):
     sums = weights.cumsum(axis=-1)
     return (sums / sums[:, -1:] <= uniforms[:, None]).sum(axis=-1)
 
@@ -20,7 +20,7 @@ def _down_the_batch(weights, uniforms):
     return (sums / weights.sum(axis=-1, keepdims=True) <= uniforms[:, None]).sum(axis=-1)
 
 
-def _draw_weights(rng):
+def _random_weights(rng):
     batch, words = int(rng.integers(5, 8)), int(rng.integers(4, 7))
     weights = rng.uniform(0.2, 2, size=(batch, words))
     weights[:, 1] = 0
@@ -29,38 +29,38 @@ def _draw_weights(rng):
     return weights, uniforms
 
 
-def _keep(chances, kept):
-    chances = np.where(kept, chances, 0)
-    return chances / chances.sum()
+def _keep(probs, kept):
+    probs = np.where(kept, probs, 0)
+    return probs / probs.sum()
 
 
-def _before(chances):
+def _before(probs):
     """What all more likely words add up to, for each word."""
-    return np.array([chances[chances > chance].sum() for chance in chances])
+    return np.array([probs[probs > prob].sum() for prob in probs])
 
 
-def _nucleus(chances, p):
-    return _keep(chances, _before(chances) < p)
+def _nucleus(probs, p):
+    return _keep(probs, _before(probs) < p)
 
 
-def _up_from_the_least(chances, p):
-    below = np.array([chances[chances < chance].sum() for chance in chances])
-    return _keep(chances, below < p)
+def _up_from_the_least(probs, p):
+    below = np.array([probs[probs < prob].sum() for prob in probs])
+    return _keep(probs, below < p)
 
 
-def _one_more(chances, p):
-    kept = (_before(chances) < p).sum() + 1
-    return _keep(chances, np.argsort(np.argsort(-chances)) < kept)
+def _one_more(probs, p):
+    kept = (_before(probs) < p).sum() + 1
+    return _keep(probs, np.argsort(np.argsort(-probs)) < kept)
 
 
-def _draw_nucleus(rng):
+def _random_nucleus(rng):
     if rng.random() < 0.5:  # p is reached exactly; such sums have no rounding
         return rng.permutation([0.5, 0.25, 0.15625, 0.09375]), 0.75
     words = int(rng.integers(6, 9))
-    chances = rng.dirichlet(np.full(words, 1.5))
-    before = np.sort(_before(chances))
+    probs = rng.dirichlet(np.full(words, 1.5))
+    before = np.sort(_before(probs))
     p = (before[2] + before[3]) / 2  # three words are left, clear of any rounding
-    return chances, float(p)
+    return probs, float(p)
 
 
 def _attend(query, key, value, keys, values, scale=None):
@@ -82,7 +82,7 @@ def _scores_alone(query, key, value, keys, values):
     return (np.vstack([keys, key]) @ query / np.sqrt(len(query))) @ np.vstack([values, value])
 
 
-def _draw_attend(rng):
+def _random_attend(rng):
     cached, d = int(rng.integers(3, 7)), int(rng.integers(3, 6))
     query, key, value = rng.normal(size=(3, d))
     keys, values = rng.normal(size=(2, cached, d))
@@ -91,8 +91,8 @@ def _draw_attend(rng):
 
 def _costs(logits, tokens):
     """Minus the logarithm of the chance of each next token, (batch, length - 1)."""
-    chances = _softmax(logits[:, :-1])
-    return -np.log(np.take_along_axis(chances, tokens[:, 1:, None], axis=-1)[..., 0])
+    probs = _softmax(logits[:, :-1])
+    return -np.log(np.take_along_axis(probs, tokens[:, 1:, None], axis=-1)[..., 0])
 
 
 def _not_shifted(logits, tokens):
@@ -100,29 +100,29 @@ def _not_shifted(logits, tokens):
 
 
 def _shifted_back(logits, tokens):
-    chances = _softmax(logits[:, 1:])
-    return np.exp(-np.log(np.take_along_axis(chances, tokens[:, :-1, None], axis=-1)).mean())
+    probs = _softmax(logits[:, 1:])
+    return np.exp(-np.log(np.take_along_axis(probs, tokens[:, :-1, None], axis=-1)).mean())
 
 
-def _draw_texts(rng):
+def _random_texts(rng):
     batch, length, words = 3, int(rng.integers(5, 8)), 6
     return rng.normal(scale=2, size=(batch, length, words)), rng.integers(0, words, size=(batch, length))
 
 
 def _min_p(logits, p):
-    chances = _softmax(logits)
-    return _rows(np.where(chances >= p * chances.max(axis=-1, keepdims=True), chances, 0))
+    probs = _softmax(logits)
+    return _rows(np.where(probs >= p * probs.max(axis=-1, keepdims=True), probs, 0))
 
 
-def _rows(chances):
-    return chances / chances.sum(axis=-1, keepdims=True)
+def _rows(probs):
+    return probs / probs.sum(axis=-1, keepdims=True)
 
 
 def _of_the_logits(logits, p):
     return _softmax(np.where(logits >= p * logits.max(axis=-1, keepdims=True), logits, -np.inf))
 
 
-def _draw_min_p(rng):
+def _random_min_p(rng):
     batch, words = 4, int(rng.integers(6, 9))
     logits = rng.normal(scale=1.5, size=(batch, words))
     logits[0] += 0.5 - logits[0].max()  # so that a share of the highest logit is a threshold of its own
@@ -149,8 +149,8 @@ EXERCISES = {
         ],
     ),
     "14.2": Exercise(
-        right=_drawn,
-        inputs=_draw_weights,
+        right=_sampled,
+        inputs=_random_weights,
         shape="(batch,)",
         praise="A word of weight 0 has a stretch of length 0, and is never drawn.",
         mistakes={
@@ -167,16 +167,16 @@ EXERCISES = {
             ),
             "You add up over the batch; add up over the words of each row.": _down_the_batch,
             "Every row has a random number of its own; you use the first for all.": (
-                lambda weights, uniforms: _drawn(weights, np.full(len(uniforms), uniforms[0]))
+                lambda weights, uniforms: _sampled(weights, np.full(len(uniforms), uniforms[0]))
             ),
             "One too far to the left: count all sums that aren't above the number.": (
-                lambda weights, uniforms: _drawn(weights, uniforms) - 1
+                lambda weights, uniforms: _sampled(weights, uniforms) - 1
             ),
             "You count the sums that are above the number; count the others.": (
-                lambda weights, uniforms: weights.shape[-1] - _drawn(weights, uniforms)
+                lambda weights, uniforms: weights.shape[-1] - _sampled(weights, uniforms)
             ),
             "The weights are no logits: they need no softmax.": (
-                lambda weights, uniforms: _drawn(np.exp(weights), uniforms)
+                lambda weights, uniforms: _sampled(np.exp(weights), uniforms)
             ),
             "You compare the chances with the number; compare their running sums.": (
                 lambda weights, uniforms: (_rows(weights) <= uniforms[:, None]).sum(axis=-1)
@@ -190,42 +190,40 @@ EXERCISES = {
     ),
     "14.3": Exercise(
         right=_nucleus,
-        inputs=_draw_nucleus,
+        inputs=_random_nucleus,
         shape="(words,)",
         praise="token_probabilities does the same for a batch, and keeps ties.",
         trials=8,
         mistakes={
             "The word that passes p is missing: what is left must add up to at least p.": (
-                lambda chances, p: _keep(chances, _before(chances) + chances <= p)
+                lambda probs, p: _keep(probs, _before(probs) + probs <= p)
             ),
             "What is left must add up to 1: divide by its sum.": (
-                lambda chances, p: np.where(_before(chances) < p, chances, 0)
+                lambda probs, p: np.where(_before(probs) < p, probs, 0)
             ),
             "Right, but sorted: put the chances back in the order in which they came.": (
-                lambda chances, p: -np.sort(-_nucleus(chances, p))
+                lambda probs, p: -np.sort(-_nucleus(probs, p))
             ),
             "You add up from the least likely word; begin with the most likely.": _up_from_the_least,
             "You add up in the given order; begin with the most likely word.": (
-                lambda chances, p: _keep(chances, chances.cumsum() - chances < p)
+                lambda probs, p: _keep(probs, probs.cumsum() - probs < p)
             ),
             "One word too many: stop as soon as p is reached.": _one_more,
             "One word too many where p is reached exactly: a word is needed if those before it add up to less than p.": (
-                lambda chances, p: _keep(chances, _before(chances) <= p)
+                lambda probs, p: _keep(probs, _before(probs) <= p)
             ),
-            "You compare each chance with p; p is for their sum.": lambda chances, p: _keep(chances, chances >= p),
-            "You compare each chance with 1 - p; p is for their sum.": (
-                lambda chances, p: _keep(chances, chances >= 1 - p)
-            ),
+            "You compare each chance with p; p is for their sum.": lambda probs, p: _keep(probs, probs >= p),
+            "You compare each chance with 1 - p; p is for their sum.": (lambda probs, p: _keep(probs, probs >= 1 - p)),
         },
         hints=[
             "Sort from high to low, and add up. Which words are needed to reach p?",
             "A word is needed if everything before it adds up to less than p.",
-            "np.argsort(-chances) gives the order; with it you can write the kept ones to their old places.",
+            "np.argsort(-probs) gives the order; with it you can write the kept ones to their old places.",
         ],
     ),
     "14.4": Exercise(
         right=_attend,
-        inputs=_draw_attend,
+        inputs=_random_attend,
         shape="(d,)",
         praise="This is what decoding does for each head of each text.",
         trials=8,
@@ -256,7 +254,7 @@ EXERCISES = {
     "14.6": Exercise(
         track="pytorch",
         right=lambda *given: np.exp(_costs(*given).mean()),
-        inputs=_draw_texts,
+        inputs=_random_texts,
         shape="()",
         praise="This is how language models are compared, on texts with equal tokens.",
         mistakes={
@@ -281,7 +279,7 @@ EXERCISES = {
     "14.7": Exercise(
         track="keras",
         right=_min_p,
-        inputs=_draw_min_p,
+        inputs=_random_min_p,
         shape="(batch, words)",
         praise="Like top-p, it keeps few words where the model is sure and many where it isn't.",
         trials=8,

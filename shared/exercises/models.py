@@ -27,7 +27,7 @@ def _with_sign(weight, bias, x, y, rate):
     return start - rate * np.sign(start - _step(weight, bias, x, y, 1.0))
 
 
-def _draw_step(rng):
+def _random_step(rng):
     houses = int(rng.integers(4, 9))
     return (*rng.uniform(0.5, 2, size=2), rng.uniform(1, 3, houses), rng.uniform(4, 9, houses), rng.uniform(0.05, 0.3))
 
@@ -46,7 +46,7 @@ def _tied(kernel, x, grad_output, *, relu=True, into=1.0, back=1.0):
     return into * x.T @ grad_h + back * grad_output.T @ h
 
 
-def _draw_tied(rng):
+def _random_tied(rng):
     examples, wide, narrow = rng.permutation([4, 5, 3])
     return rng.normal(size=(wide, narrow)), rng.normal(size=(examples, wide)), rng.normal(size=(examples, wide))
 
@@ -63,13 +63,13 @@ def _dropout(x, uniform, rate, training):
     return np.where(uniform >= rate, x / (1 - rate), 0.0) if training else x
 
 
-def _draw_dropout(rng):
+def _random_dropout(rng):
     shape = rng.permutation([4, 5, 6])
     uniform = rng.permutation(np.linspace(0.01, 0.99, shape.prod())).reshape(shape)
     return rng.normal(size=shape), uniform, float(rng.choice([0.2, 0.3, 0.7])), bool(rng.random() < 0.5)
 
 
-def _draw_each(rng):
+def _random_each(rng):
     examples, features = (int(size) for size in rng.permutation([4, 6]))
     return rng.normal(size=features), rng.normal(size=(examples, features)), 3 * rng.normal(size=examples)
 
@@ -94,7 +94,7 @@ EXERCISES = {
     ),
     "02.2": Exercise(
         right=_step,
-        inputs=_draw_step,
+        inputs=_random_step,
         shape="(2,)",
         praise="In a loop it is a whole training.",
         mistakes={
@@ -152,7 +152,7 @@ EXERCISES = {
     ),
     "02.4": Exercise(
         right=_tied,
-        inputs=_draw_tied,
+        inputs=_random_tied,
         shape="(in, hidden)",
         errors={
             "broadcast": "Each of the two gradients must have the kernel's shape, (in, hidden): transpose the other."
@@ -212,7 +212,7 @@ EXERCISES = {
     "02.7": Exercise(
         track="pytorch",
         right=_each,
-        inputs=_draw_each,
+        inputs=_random_each,
         shape="(examples, in)",
         praise="Their mean is the gradient of the mean loss, and their spread says how noisy a small batch is.",
         mistakes={
@@ -249,7 +249,7 @@ EXERCISES = {
     "02.8": Exercise(
         track="keras",
         right=_dropout,
-        inputs=_draw_dropout,
+        inputs=_random_dropout,
         shape="that of x",
         errors={"dtype": "Use ops.where, which takes a condition and two values, or ops.cast to change the dtype."},
         praise="A real layer draws the table anew at every call.",

@@ -7,12 +7,12 @@ import numpy as np
 from shared.exercises import Exercise
 
 
-def _per_byte(chances, text):
-    nats = -np.log(chances).sum()
+def _per_byte(probs, text):
+    nats = -np.log(probs).sum()
     return nats / np.log(2) / len(text.encode())
 
 
-def _draw_text(rng):
+def _random_text(rng):
     words = ["café", "naïve", "the", "tensor", "Größe", "of", "≥", "zero", "señor"]
     picked = [str(word) for word in rng.choice(words, size=int(rng.integers(3, 7)))]
     text = " ".join(["née", *picked])  # one letter at least takes two bytes
@@ -23,7 +23,7 @@ def _backed_off(counts, shorter, strength):
     return (counts + strength * shorter) / (counts.sum(axis=-1, keepdims=True) + strength)
 
 
-def _draw_counts(rng):
+def _random_counts(rng):
     contexts, words = int(rng.integers(3, 6)), int(rng.integers(4, 7))
     counts = rng.integers(0, 6, size=(contexts, words)).astype(float)
     counts[0] = 0  # a context that training doesn't have
@@ -35,7 +35,7 @@ def _merged(kernel, a, b, alpha):
     return kernel + alpha / a.shape[1] * a @ b
 
 
-def _draw_adapter(rng):
+def _random_adapter(rng):
     size, rank = int(rng.integers(4, 7)), int(rng.integers(2, 4))
     kernel = rng.normal(size=(size, size))
     return kernel, rng.normal(size=(size, rank)), rng.normal(size=(rank, size)), float(rng.uniform(4, 8))
@@ -97,7 +97,7 @@ def _previous(weights, tokens):
     return np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1)
 
 
-def _draw_maps(rng):
+def _random_maps(rng):
     heads, length = int(rng.integers(2, 4)), int(rng.integers(8, 12))
     tokens = rng.integers(0, 4, size=length)
     tokens[-1] = tokens[0]  # one repetition at least, not of neighbors
@@ -115,7 +115,7 @@ def _one_for_all(kernel, a, b, alpha):
     return kernel + alpha / b.shape[0] * (a.mean(axis=1, keepdims=True) @ b)
 
 
-def _draw_heads(rng):
+def _random_heads(rng):
     d_model, heads, size, rank = 6, 3, 4, 2
     shapes = ((d_model, heads, size), (d_model, heads, rank), (rank, size))
     return (*(rng.normal(size=shape) for shape in shapes), float(rng.uniform(4, 8)))
@@ -140,27 +140,27 @@ EXERCISES = {
     ),
     "15.2": Exercise(
         right=_per_byte,
-        inputs=_draw_text,
+        inputs=_random_text,
         shape="()",
         praise="It can compare any two models of one text, whatever their tokens are.",
         mistakes={
             "That is in nats per byte: take the logarithm to base 2.": (
-                lambda chances, text: -np.log(chances).sum() / len(text.encode())
+                lambda probs, text: -np.log(probs).sum() / len(text.encode())
             ),
             "You divide by the number of characters; é has two bytes in UTF-8.": (
-                lambda chances, text: -np.log2(chances).sum() / len(text)
+                lambda probs, text: -np.log2(probs).sum() / len(text)
             ),
             "You divide by the number of tokens; divide by the bytes of the text.": (
-                lambda chances, text: -np.log2(chances).mean()
+                lambda probs, text: -np.log2(probs).mean()
             ),
             "You divide by the number of words; divide by the bytes of the text.": (
-                lambda chances, text: -np.log2(chances).sum() / len(text.split())
+                lambda probs, text: -np.log2(probs).sum() / len(text.split())
             ),
             "That is the mean over tokens, divided by the bytes; add up all tokens first.": (
-                lambda chances, text: -np.log2(chances).mean() / len(text.encode())
+                lambda probs, text: -np.log2(probs).mean() / len(text.encode())
             ),
             "A surprise isn't negative: put a minus before the logarithm.": (
-                lambda chances, text: np.log2(chances).sum() / len(text.encode())
+                lambda probs, text: np.log2(probs).sum() / len(text.encode())
             ),
         },
         hints=[
@@ -171,7 +171,7 @@ EXERCISES = {
     ),
     "15.3": Exercise(
         right=_backed_off,
-        inputs=_draw_counts,
+        inputs=_random_counts,
         shape="(contexts, words)",
         praise="A context that was never seen gives the answer of the shorter one.",
         mistakes={
@@ -221,7 +221,7 @@ EXERCISES = {
     ),
     "15.4": Exercise(
         right=_merged,
-        inputs=_draw_adapter,
+        inputs=_random_adapter,
         shape="(in, out)",
         praise="After merging, the adapter costs nothing: the layer is an ordinary one again.",
         mistakes={
@@ -249,7 +249,7 @@ EXERCISES = {
     "15.6": Exercise(
         track="pytorch",
         right=_induction,
-        inputs=_draw_maps,
+        inputs=_random_maps,
         shape="(heads,)",
         praise="Near 1, a head reads where an induction head would (Olsson et al. 2022); switch it off to see what it does.",
         trials=8,
@@ -270,7 +270,7 @@ EXERCISES = {
     "15.7": Exercise(
         track="keras",
         right=_of_heads,
-        inputs=_draw_heads,
+        inputs=_random_heads,
         shape="(d_model, heads, head_dim)",
         praise="Each head has an a of its own, so as one matrix the update has a higher rank than that of b.",
         mistakes={

@@ -9,7 +9,7 @@ def _gradient_of_all(means, counts):
     return (counts[:, None] * means).sum(axis=0) / counts.sum()
 
 
-def _draw_means(rng):
+def _random_means(rng):
     workers, n = int(rng.integers(2, 5)), int(rng.integers(3, 7))
     counts = rng.permutation(np.arange(1, workers + 1) ** 2) + rng.integers(0, 2)
     return rng.normal(size=(workers, n)) + 1, counts.astype(float)
@@ -29,7 +29,7 @@ def _all_parts(parts, step):
     return parts + np.roll(parts, 1, axis=0)
 
 
-def _draw_parts(rng):
+def _random_parts(rng):
     # step 0 is drawn too: there, two of the mistakes would look alike with too few workers
     workers = int(rng.integers(4, 6))
     return rng.normal(size=(workers, workers, 3)) + 1, int(rng.integers(1, workers - 1))
@@ -67,7 +67,7 @@ def _summed(x, expand, contract, workers):
     return np.stack([_shares(x, expand, contract, workers).sum(axis=0)] * workers)
 
 
-def _draw_layer(rng):
+def _random_layer(rng):
     workers = int(rng.integers(2, 4))
     d_model, d_ff = workers * int(rng.integers(2, 4)), workers * int(rng.integers(2, 5))
     sizes = ((int(rng.integers(3, 6)), d_model), (d_model, d_ff), (d_ff, d_model))
@@ -78,7 +78,7 @@ def _scaled_loss(losses, counts):
     return losses.sum() * len(counts) / counts.sum()
 
 
-def _draw_losses(rng):
+def _random_losses(rng):
     counts = rng.permutation([3.0, 5.0, 8.0, 13.0])[: int(rng.integers(2, 5))]
     return rng.uniform(1, 5, size=int(counts[0])), counts
 
@@ -87,7 +87,7 @@ def _clip(vector, norm):
     return vector * min(1.0, norm / np.sqrt((vector**2).sum()))
 
 
-def _draw_shares(rng):
+def _random_shares(rng):
     workers, n = int(rng.integers(2, 5)), int(rng.integers(4, 8))
     shares = rng.normal(size=(workers, n)) * rng.permutation(np.linspace(0.5, 2, workers))[:, None] + 1
     total = np.sqrt((shares.sum(axis=0) ** 2).sum())
@@ -114,7 +114,7 @@ EXERCISES = {
     ),
     "16.2": Exercise(
         right=_gradient_of_all,
-        inputs=_draw_means,
+        inputs=_random_means,
         shape="(n,)",
         praise="Two numbers for each worker are enough: what it adds up, and how much it adds up.",
         mistakes={
@@ -142,7 +142,7 @@ EXERCISES = {
     ),
     "16.3": Exercise(
         right=_ring_step,
-        inputs=_draw_parts,
+        inputs=_random_parts,
         shape="(workers, workers, n)",
         praise="Call it for the steps 0 to W - 2, and worker r holds the complete part r.",
         trials=8,
@@ -168,7 +168,7 @@ EXERCISES = {
     ),
     "16.4": Exercise(
         right=_shares,
-        inputs=_draw_layer,
+        inputs=_random_layer,
         shape="(workers, rows, d_model)",
         praise="One all-reduce adds these up, and the hidden features never travel.",
         trials=8,
@@ -188,7 +188,7 @@ EXERCISES = {
     "16.6": Exercise(
         track="pytorch",
         right=_scaled_loss,
-        inputs=_draw_losses,
+        inputs=_random_losses,
         shape="()",
         praise="Workers with different numbers of tokens then train as one process would.",
         mistakes={
@@ -215,7 +215,7 @@ EXERCISES = {
     "16.7": Exercise(
         track="keras",
         right=lambda shares, norm: _clip(shares.sum(axis=0), norm),
-        inputs=_draw_shares,
+        inputs=_random_shares,
         shape="(n,)",
         praise="Clip what the optimizer sees, and not what it's made of.",
         trials=8,

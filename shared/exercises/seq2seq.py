@@ -15,7 +15,7 @@ def _exact(written, wanted):
     return np.mean((same | ~counts).all(axis=1))
 
 
-def _draw_written(rng):
+def _random_written(rng):
     """Some rows right, some with a mistake, and what was written on padding is arbitrary."""
     batch, length = int(rng.integers(6, 9)), int(rng.integers(5, 8))
     lengths = rng.permutation(np.arange(batch) % (length - 2) + 2)
@@ -54,7 +54,7 @@ def _last_only(next_probabilities, start_id, end_id, max_length):
     return _greedy_text(lambda tokens: next_probabilities(tokens[-1:]), start_id, end_id, max_length)
 
 
-def _draw_text(rng):
+def _random_text(rng):
     """Probabilities that depend on every token so far; the end comes after some steps, or not at all."""
     vocab_size, start_id, end_id = 7, 1, 2
     weights = rng.normal(size=(12, 20, vocab_size)) * 2
@@ -62,7 +62,7 @@ def _draw_text(rng):
     max_length = last + int(rng.choice([-1, 2]))
 
     def next_probabilities(tokens):
-        logits = sum(weights[place, token] for place, token in enumerate(np.asarray(tokens).tolist()))
+        logits = sum(weights[index, token] for index, token in enumerate(np.asarray(tokens).tolist()))
         logits = np.array(logits)
         logits[[0, start_id, end_id]] = -9.0
         if len(tokens) >= last:
@@ -83,7 +83,7 @@ def _beam_step(totals, log_p):
     return _pairs(totals[:, None] + log_p, len(totals))
 
 
-def _draw_beam(rng):
+def _random_beam(rng):
     beams, vocab_size = int(rng.integers(3, 5)), 6
     log_p = np.log(rng.dirichlet(np.ones(vocab_size) * 0.7, size=beams))
     return np.sort(rng.normal(scale=1.5, size=beams) - 4)[::-1].copy(), log_p
@@ -98,7 +98,7 @@ def _grow(target, beam, token):
     return np.concatenate([target[rows, beam], token[:, :, None]], axis=2)
 
 
-def _draw_grow(rng):
+def _random_grow(rng):
     batch, beams, length = int(rng.integers(2, 4)), 3, int(rng.integers(3, 6))
     target = rng.integers(3, 30, size=(batch, beams, length))
     beam = np.array([[2, 0, 0], [1, 1, 2], [1, 2, 0]])[:batch]
@@ -132,7 +132,7 @@ def _let_go_on(log_p, ended, pad_id):
     return np.where(ended[:, :, None], padding, log_p)
 
 
-def _draw_ended(rng):
+def _random_ended(rng):
     batch, beams, vocab_size = int(rng.integers(2, 4)), 3, int(rng.integers(5, 7))
     log_p = np.log(rng.dirichlet(np.ones(vocab_size), size=(batch, beams)))
     ended = np.array([[True, False, False], [False, True, True], [False, False, True]])[:batch]
@@ -173,7 +173,7 @@ EXERCISES = {
     ),
     "12.2": Exercise(
         right=_exact,
-        inputs=_draw_written,
+        inputs=_random_written,
         shape="(), one number",
         praise="It is the strictest measure there is: one wrong token, and the row counts for nothing.",
         mistakes={
@@ -204,7 +204,7 @@ EXERCISES = {
     ),
     "12.3": Exercise(
         right=_greedy_text,
-        inputs=_draw_text,
+        inputs=_random_text,
         trials=10,
         shape="(length,), with the start and, if it was chosen, the end",
         praise="It is what greedy_decode does for each row.",
@@ -230,7 +230,7 @@ EXERCISES = {
     ),
     "12.4": Exercise(
         right=_beam_step,
-        inputs=_draw_beam,
+        inputs=_random_beam,
         trials=10,
         shape="(beams, 2)",
         praise="With a length penalty you'd divide before you compare.",
@@ -258,7 +258,7 @@ EXERCISES = {
     "12.6": Exercise(
         track="pytorch",
         right=_grow,
-        inputs=_draw_grow,
+        inputs=_random_grow,
         shape="(batch, beams, length + 1)",
         praise="It is step 6 of beam_search.",
         mistakes={
@@ -282,7 +282,7 @@ EXERCISES = {
     "12.7": Exercise(
         track="keras",
         right=_let_go_on,
-        inputs=_draw_ended,
+        inputs=_random_ended,
         shape="(batch, beams, vocab_size)",
         praise="A beam that has ended keeps its score, because log 1 is 0.",
         errors={"item assignment": "Keras' tensors can't be assigned to: ops.where makes a new one."},

@@ -45,7 +45,7 @@ def _right_id_first(ids):
     return _best(ids, lambda pair: pair[::-1])
 
 
-def _draw_ids(rng):
+def _random_ids(rng):
     """A text for which every way to break a tie or to miscount finds another pair."""
     while True:
         ids = rng.choice(rng.permutation(np.arange(2, 30))[:5], size=24)
@@ -55,11 +55,11 @@ def _draw_ids(rng):
 
 
 def _join(ids, left, right, made):
-    result, place = [], 0
-    while place < len(ids):
-        found = place + 1 < len(ids) and ids[place] == left and ids[place + 1] == right
-        result.append(made if found else ids[place])
-        place += 2 if found else 1
+    result, index = [], 0
+    while index < len(ids):
+        found = index + 1 < len(ids) and ids[index] == left and ids[index + 1] == right
+        result.append(made if found else ids[index])
+        index += 2 if found else 1
     return np.array(result)
 
 
@@ -91,13 +91,13 @@ def _leftmost_pair(ids, merges):
     """Always the first pair that any merge has, from the left."""
     rule = {(int(a), int(b)): int(made) for a, b, made in merges}
     ids = [int(i) for i in ids]
-    place = 0
-    while place < len(ids) - 1:
-        if tuple(ids[place : place + 2]) in rule:
-            ids[place : place + 2] = [rule[tuple(ids[place : place + 2])]]
-            place = 0
+    index = 0
+    while index < len(ids) - 1:
+        if tuple(ids[index : index + 2]) in rule:
+            ids[index : index + 2] = [rule[tuple(ids[index : index + 2])]]
+            index = 0
         else:
-            place += 1
+            index += 1
     return np.array(ids)
 
 
@@ -106,23 +106,23 @@ def _longest_token(ids, merges):
     spelled = {}
     for a, b, made in merges:
         spelled[int(made)] = (*spelled.get(int(a), (int(a),)), *spelled.get(int(b), (int(b),)))
-    ids, result, place = [int(i) for i in ids], [], 0
-    while place < len(ids):
+    ids, result, index = [int(i) for i in ids], [], 0
+    while index < len(ids):
         fits = {
-            token: letters for token, letters in spelled.items() if tuple(ids[place : place + len(letters)]) == letters
+            token: letters for token, letters in spelled.items() if tuple(ids[index : index + len(letters)]) == letters
         }
         best = max(fits, key=lambda token: len(fits[token]), default=None)
-        result.append(ids[place] if best is None else best)
-        place += 1 if best is None else len(fits[best])
+        result.append(ids[index] if best is None else best)
+        index += 1 if best is None else len(fits[best])
     return np.array(result)
 
 
-def _first_place(ids, merges):
+def _first_index(ids, merges):
     ids = [int(i) for i in ids]
     for left, right, made in merges:
-        places = [i for i in range(len(ids) - 1) if (ids[i], ids[i + 1]) == (left, right)]
-        if places:
-            ids[places[0] : places[0] + 2] = [int(made)]
+        indices = [i for i in range(len(ids) - 1) if (ids[i], ids[i + 1]) == (left, right)]
+        if indices:
+            ids[indices[0] : indices[0] + 2] = [int(made)]
     return np.array(ids)
 
 
@@ -130,7 +130,7 @@ def _one_merge(ids, merges):
     return _join(ids, *merges[0])
 
 
-def _draw_encode(rng):
+def _random_encode(rng):
     """Words whose letters could be joined in other ways: bc before ab, so abc is never made of ab; cd before da."""
     a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
     rows = [[b, c, 258], [a, b, 259], [259, c, 260], [c, d, 261], [d, a, 262], [c, 262, 263], [a, a, 264]]
@@ -139,7 +139,7 @@ def _draw_encode(rng):
     return np.array([letter for word in order for letter in words[word]]), np.array(rows)
 
 
-def _draw_encode_back(rng):
+def _random_encode_back(rng):
     """Tokens of two and more letters, some made of others in the order of the merges and some against it."""
     a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
     merges = np.array([[a, b, 258], [258, c, 259], [d, 258, 260], [259, 260, 261], [c, d, 262]])
@@ -171,7 +171,7 @@ def _mean_over_batches(lengths, batch_size):
     return np.mean([1 - row.mean() / row.max() for row in rows])
 
 
-def _draw_lengths(rng):
+def _random_lengths(rng):
     batch_size = int(rng.integers(3, 6))
     return rng.integers(2, 60, size=4 * batch_size + 2), batch_size
 
@@ -180,7 +180,7 @@ def _to_the_end(tokens):
     return np.array([[*row[row != 0], *row[row == 0]] for row in tokens])
 
 
-def _draw_padded(rng):
+def _random_padded(rng):
     tokens = rng.integers(2, 40, size=(4, 7))
     for row, padding in zip(tokens, (3, 1, 5, 0)):
         row[:padding] = 0
@@ -203,7 +203,7 @@ EXERCISES = {
     ),
     "04.2": Exercise(
         right=_best,
-        inputs=_draw_ids,
+        inputs=_random_ids,
         shape="(2,)",
         praise="Repeat it with the next exercise, and you have trained a tokenizer.",
         mistakes={
@@ -222,7 +222,7 @@ EXERCISES = {
     ),
     "04.3": Exercise(
         right=_spell,
-        inputs=_draw_encode_back,
+        inputs=_random_encode_back,
         shape="(number of letters,)",
         praise="This is what decoding rests on: each token is the letters it was made of.",
         mistakes={
@@ -238,7 +238,7 @@ EXERCISES = {
     ),
     "04.4": Exercise(
         right=_encode,
-        inputs=_draw_encode,
+        inputs=_random_encode,
         shape="(new length,)",
         praise="That is encode, without the table of words it remembers.",
         mistakes={
@@ -246,7 +246,7 @@ EXERCISES = {
             "You join whatever pair comes first from the left; the merge that was learned first goes first.": _leftmost_pair,
             "You take the longest token that fits; what counts is the order of the merges.": _longest_token,
             "Only the first merge is applied; go through all of them.": _one_merge,
-            "You join only the first place of each pair; a merge joins the pair wherever it is.": _first_place,
+            "You join only the first place of each pair; a merge joins the pair wherever it is.": _first_index,
         },
         hints=[
             "join_pair, from By hand, does one merge.",
@@ -257,7 +257,7 @@ EXERCISES = {
     "04.6": Exercise(
         track="pytorch",
         right=_padding,
-        inputs=_draw_lengths,
+        inputs=_random_lengths,
         shape="(), one number",
         praise="Sorting leaves little: only the lengths inside one batch differ.",
         mistakes={
@@ -291,7 +291,7 @@ EXERCISES = {
     "04.7": Exercise(
         track="keras",
         right=_to_the_end,
-        inputs=_draw_padded,
+        inputs=_random_padded,
         shape="(batch, length)",
         praise="One stable sort can do it for the whole batch at once.",
         mistakes={

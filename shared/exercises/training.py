@@ -18,7 +18,7 @@ def _cross_entropy(logits, targets):
     return _of_right(logits, targets).mean()
 
 
-def _draw_logits(rng):
+def _random_logits(rng):
     """Mostly moderate logits; in one row they are so large that exp overflows."""
     rows, classes = int(rng.integers(4, 7)), int(rng.integers(7, 10))
     logits = rng.normal(0, 2, size=(rows, classes))
@@ -85,7 +85,7 @@ def _in_all(losses, patience):
     return np.array(best)
 
 
-def _draw_losses(rng):
+def _random_losses(rng):
     """A fall, at least patience measurements without a better one, and lower values that the run never reaches."""
     patience = int(rng.integers(3, 5))
     start = 10 + rng.random()
@@ -132,7 +132,7 @@ def _adam(weights, gradients, rate, weight_decay, **changes):
     return weights
 
 
-def _draw_adam(rng):
+def _random_adam(rng):
     gradients = rng.normal(1.0, 1.5, size=(int(rng.integers(3, 6)), 4)) * np.array([0.2, 1.0, 3.0, 1e-8])
     return rng.normal(2.0, 0.5, size=4), gradients, float(rng.uniform(0.05, 0.2)), float(rng.uniform(0.3, 0.6))
 
@@ -155,7 +155,7 @@ def _accumulated(kernel, inputs, targets):
     return sum(gradient for gradient, *_ in parts) / sum(count for _, count, _ in parts)
 
 
-def _draw_batches(rng):
+def _random_batches(rng):
     batches, rows, features, classes = 3, 8, 5, 4
     targets = rng.integers(0, classes, size=(batches, rows))
     for batch, count in enumerate(rng.permutation([2, 4, 7])):
@@ -168,7 +168,7 @@ def _masked_loss(logits, targets):
     return -np.take_along_axis(_log_softmax(logits), targets[..., None], axis=-1)[..., 0][kept].mean()
 
 
-def _draw_padded(rng):
+def _random_padded(rng):
     batch, length, classes = 3, 6, 5
     lengths = np.array([6, 3, 2])
     targets = rng.integers(1, classes, size=(batch, length))
@@ -208,7 +208,7 @@ EXERCISES = {
     ),
     "09.2": Exercise(
         right=_cross_entropy,
-        inputs=_draw_logits,
+        inputs=_random_logits,
         shape="()",
         praise="Subtracting the largest logit of the row changed nothing in the loss, and kept exp in range.",
         mistakes={
@@ -246,7 +246,7 @@ EXERCISES = {
     ),
     "09.3": Exercise(
         right=_kept_measurement,
-        inputs=_draw_losses,
+        inputs=_random_losses,
         shape="()",
         trials=15,
         praise="The lowest loss of all came later, in a part that the run never reached.",
@@ -276,7 +276,7 @@ EXERCISES = {
     ),
     "09.4": Exercise(
         right=_adam,
-        inputs=_draw_adam,
+        inputs=_random_adam,
         shape="(4,)",
         praise="This is torch.optim.AdamW, without its options.",
         mistakes={
@@ -317,7 +317,7 @@ EXERCISES = {
     "09.6": Exercise(
         track="pytorch",
         right=_accumulated,
-        inputs=_draw_batches,
+        inputs=_random_batches,
         shape="(features, classes)",
         praise="With this, a small GPU trains as if it held the whole batch.",
         mistakes={
@@ -351,7 +351,7 @@ EXERCISES = {
     "09.7": Exercise(
         track="keras",
         right=_masked_loss,
-        inputs=_draw_padded,
+        inputs=_random_padded,
         shape="()",
         praise="The loss class SparseCategoricalCrossentropy does the same with ignore_class=0.",
         mistakes={

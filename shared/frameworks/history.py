@@ -101,8 +101,8 @@ def seconds_per_step(curve: list[dict[str, Any]]) -> float:
 def _license(package: str) -> str:
     found = importlib.metadata.metadata(INSTALLED_AS.get(package, package))
     classifiers = [each.split(" :: ")[-1] for each in found.get_all("Classifier") or [] if "License" in each]
-    told = found.get("License-Expression") or "; ".join(classifiers) or (found.get("License") or "").strip()
-    return told.splitlines()[0] if told else "see the package"
+    license_text = found.get("License-Expression") or "; ".join(classifiers) or (found.get("License") or "").strip()
+    return license_text.splitlines()[0] if license_text else "see the package"
 
 
 def provenance(packages: Iterable[str]) -> list[dict[str, Any]]:
@@ -121,11 +121,11 @@ def model_card(history: History) -> str:
     style = f"text in the style of {run['source']}"
     if history.packages:
         style = "English text in the style of the documentation of Python packages"
-        told = "The prose of the docstrings of these packages, in the versions that were installed then; their text is not in this folder."
+        notice = "The prose of the docstrings of these packages, in the versions that were installed then; their text is not in this folder."
         columns = ("package", "version", "license", "paragraphs", "digest")
         table = [[each[name] for name in columns] for each in history.packages]
         lines = [f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |" for row in table]
-        came_from = [told, "", f"| {' | '.join(columns)} |", "|" + "--|" * len(columns), *lines]
+        came_from = [notice, "", f"| {' | '.join(columns)} |", "|" + "--|" * len(columns), *lines]
     sizes = ", ".join(f"{key} {value}" for key, value in run["sizes"].items())
     title = "# A small language model" + (" of real English" if history.packages else f" of {run['source']}")
     return f"""{title}

@@ -214,15 +214,15 @@ def _run_keras(
 
     tensors = {name: tf.convert_to_tensor(x) for name, x in inputs.items()}
     floats = {name: x for name, x in tensors.items() if x.dtype.is_floating}
-    places = slots(module)
+    by_name = slots(module)
     with tf.GradientTape() as tape:
         tape.watch(list(floats.values()))
         output = module(*tensors.values(), **arguments)
     sources = {f"gradient of {name}": x for name, x in floats.items()}
-    sources |= {f"gradient of {name}": slot.parameter.value for name, slot in places.items()}
+    sources |= {f"gradient of {name}": slot.parameter.value for name, slot in by_name.items()}
     gradients = tape.gradient(output, sources, output_gradients=tf.convert_to_tensor(upstream(as_numpy(output))))
     gradients = {name: np.array(tf.convert_to_tensor(gradient)) for name, gradient in gradients.items()}
-    for name, slot in places.items():
+    for name, slot in by_name.items():
         gradients[f"gradient of {name}"] = slot.to_course(gradients[f"gradient of {name}"])
     return {"output": as_numpy(output), **gradients}
 

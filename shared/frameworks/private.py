@@ -53,7 +53,7 @@ def made_from(tensor: Any) -> tuple[Any, list]:
     return operation, operation._inbound_nodes[call].input_tensors
 
 
-def place_of(variable: Any, optimizer: Any) -> int:
+def index_of(variable: Any, optimizer: Any) -> int:
     """Where in the list of an optimizer's variables one stands; KeyError if it is none of them.
 
     Keras 3.15 shows this call in the documentation of `keras.optimizers.Optimizer`, as part of every `update_step`, but under

@@ -211,9 +211,9 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
         ValueError: if an entry is missing, unexpected, mis-shaped or not floating-point; all of them are listed, and
             the model is unchanged.
     """
-    places = slots(model)
+    by_name = slots(model)
     match({name: array.shape for name, array in get_weights(model).items()}, weights)
-    for name, slot in places.items():
+    for name, slot in by_name.items():
         assign(slot.parameter, slot.from_course(np.asarray(weights[name])))
 
 

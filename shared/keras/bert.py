@@ -50,14 +50,14 @@ def mask_tokens(
     shape = (3, *tokens.shape)
     uniform, single = keras.random.uniform, "float32"
     numbers = uniform(shape, seed=int(seed), dtype=single)
-    chance, fate, which = ops.unstack(numbers)
+    choice, fate, which = ops.unstack(numbers)
     # 3 choose ordinary tokens, at the rate
-    chosen = (chance < rate) & ops.isin(tokens, ordinary)
+    chosen = (choice < rate) & ops.isin(tokens, ordinary)
     # 4 draw a random token for each place
     index = ops.cast(which * len(ids), "int32")
-    drawn = ops.take(ordinary, index)
+    random_tokens = ops.take(ordinary, index)
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
-    hidden = ops.where(fate < 0.9, drawn, tokens)
+    hidden = ops.where(fate < 0.9, random_tokens, tokens)
     hidden = ops.where(fate < 0.8, mask_id, hidden)
     inputs = ops.where(chosen, hidden, tokens)
     # 6 ask for the chosen tokens alone

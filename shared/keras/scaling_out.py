@@ -165,8 +165,8 @@ def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
         weight.path: [shard.data.shape for shard in weight.value.addressable_shards]
         for weight in model.trainable_variables
     }
-    told = {"seconds": float(np.median(seconds)), "parts": parts}
-    return {"model": model, "losses": losses, "told": told}
+    metadata = {"seconds": float(np.median(seconds)), "parts": parts}
+    return {"model": model, "losses": losses, "metadata": metadata}
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-tensorflow
 def train_tensorflow(
@@ -202,8 +202,8 @@ def train_tensorflow(
         batch = [shard_batch(tf.constant(rows), rank, workers) for rows in arrays]
         losses.append(float(step_of_all(*batch)))
         seconds.append(time.perf_counter() - began)
-    told = {"seconds": float(np.median(seconds)), "workers": workers}
-    return {"model": model, "losses": losses, "told": told}
+    metadata = {"seconds": float(np.median(seconds)), "workers": workers}
+    return {"model": model, "losses": losses, "metadata": metadata}
 
 
 _STRATEGIES = []  # TensorFlow joins its cluster once
@@ -315,7 +315,7 @@ def main() -> None:
         multi_worker()  # before anything else asks TensorFlow for a device
     for engine in options.engines:
         if engine in DEMONSTRATIONS:
-            found, told = DEMONSTRATIONS[engine]()
+            found, metadata = DEMONSTRATIONS[engine]()
         elif engine == "one" and not is_first:
             continue
         else:
@@ -325,13 +325,13 @@ def main() -> None:
             found = get_weights(result["model"])
             found = {f"weights/{name}": array for name, array in found.items()}
             found["losses"] = np.array(result["losses"])
-            told = result["told"]
+            metadata = result["metadata"]
             if is_first:
                 losses = result["losses"]
                 print(f"Keras on {backend}, {engine}: loss {losses[0]:.4f}", end=" ")
                 print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
         if options.out and is_first:
-            save_arrays(found, options.out / f"{backend}-{engine}.safetensors", told)
+            save_arrays(found, options.out / f"{backend}-{engine}.safetensors", metadata)
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-start
 if __name__ == "__main__" and __spec__ is not None:  # started by -m, not a notebook

@@ -114,8 +114,8 @@ class Adam(keras.optimizers.Optimizer):
         schedule = keras.optimizers.schedules.LearningRateSchedule
         if callable(learning_rate) and not isinstance(learning_rate, schedule):
             kind = type(learning_rate).__name__
-            told = "expected a number or a LearningRateSchedule"
-            raise TypeError(f"learning_rate is a {kind}: {told}")
+            expected = "expected a number or a LearningRateSchedule"
+            raise TypeError(f"learning_rate is a {kind}: {expected}")
         # a Python float would pass through float32 on its way
         decay = np.float64(weight_decay) if weight_decay else None
         super().__init__(learning_rate, decay, global_clipnorm=clip_norm, **kwargs)
@@ -151,7 +151,7 @@ class Adam(keras.optimizers.Optimizer):
 
     def update_step(self, gradient, variable, learning_rate) -> None:
         """Move one weight by its gradient; called by `apply` for each."""
-        index = private.place_of(variable, self)
+        index = private.index_of(variable, self)
         m, v = self.first_moment[index], self.second_moment[index]
         rate = ops.cast(learning_rate, m.dtype)
         s = ops.cast(self.iterations + 1, m.dtype)
@@ -191,8 +191,8 @@ class _WarmupCosine(keras.optimizers.schedules.LearningRateSchedule):
         # rise in a straight line
         rising = self.peak * (step + 1) / self.warmup_steps
         # fall along half a cosine
-        falling = self.total_steps - self.warmup_steps
-        progress = ops.clip((step - self.warmup_steps) / falling, 0, 1)
+        decay_steps = self.total_steps - self.warmup_steps
+        progress = ops.clip((step - self.warmup_steps) / decay_steps, 0, 1)
         wave = (1 + ops.cos(math.pi * progress)) / 2
         lowering = self.floor + (self.peak - self.floor) * wave
         return ops.where(step < self.warmup_steps, rising, lowering)
@@ -250,9 +250,9 @@ class _Batches(keras.utils.PyDataset):
             shapes = [array.shape for array in (*inputs, targets)]
             self.shapes = self.shapes or shapes
             if shapes != self.shapes:
-                told = ", ".join(map(str, shapes))
+                found = ", ".join(map(str, shapes))
                 expected = f"expected {self.shapes}, as before"
-                raise ValueError(f"batch_at({step}) has shapes {told}: {expected}")
+                raise ValueError(f"batch_at({step}) has shapes {found}: {expected}")
         except Exception as error:
             self.error = error
             raise
@@ -458,12 +458,12 @@ def _random_states(model: keras.Model) -> list[keras.Variable]:
 def _moments(model: keras.Model, optimizer: Adam) -> list[dict[str, keras.Variable]]:
     """The optimizer's two means for each weight, by the course's names."""
     optimizer.build(model.trainable_variables)
-    places = slots(model).items()
+    by_name = slots(model).items()
     try:
-        index = {n: private.place_of(slot.parameter, optimizer) for n, slot in places}
+        index = {n: private.index_of(slot.parameter, optimizer) for n, slot in by_name}
     except KeyError:
-        told = "optimizer was made for another model: expected this one's"
-        raise ValueError(told) from None
+        message = "optimizer was made for another model: expected this one's"
+        raise ValueError(message) from None
     both = (optimizer.first_moment, optimizer.second_moment)
     return [{name: means[i] for name, i in index.items()} for means in both]
 
@@ -471,9 +471,9 @@ def _moments(model: keras.Model, optimizer: Adam) -> list[dict[str, keras.Variab
 def save_checkpoint(path: str | os.PathLike, model: keras.Model, optimizer: Adam) -> None:
     """Write all that a run needs to go on; the file is replaced when it is complete."""
     _check_optimizer(optimizer)
-    weights, places = get_weights(model), slots(model)
+    weights, by_name = get_weights(model), slots(model)
     moments = [
-        {name: places[name].to_course(as_numpy(mean)) for name, mean in means.items()}
+        {name: by_name[name].to_course(as_numpy(mean)) for name, mean in means.items()}
         for means in _moments(model, optimizer)
     ]
     seeds = [as_numpy(state).tolist() for state in _random_states(model)]

@@ -46,14 +46,14 @@ def mask_tokens(
     ordinary = np.setdiff1d(every, list(special_ids))
     # 2 draw three numbers for each token
     rng = np.random.default_rng(seed)
-    chance, fate, which = rng.random((3, *tokens.shape))
+    choice, fate, which = rng.random((3, *tokens.shape))
     # 3 choose ordinary tokens, at the rate
-    chosen = (chance < rate) & np.isin(tokens, ordinary)
+    chosen = (choice < rate) & np.isin(tokens, ordinary)
     # 4 draw a random token for each place
     index = (which * len(ordinary)).astype(int)
-    drawn = ordinary[index].astype(tokens.dtype)
+    random_tokens = ordinary[index].astype(tokens.dtype)
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
-    hidden = np.where(fate < 0.9, drawn, tokens)
+    hidden = np.where(fate < 0.9, random_tokens, tokens)
     hidden = np.where(fate < 0.8, mask_id, hidden)
     inputs = np.where(chosen, hidden, tokens)
     # 6 ask for the chosen tokens alone

@@ -203,11 +203,11 @@ class Rearrange(Module):
 
     def backward(self, grad_output: ndarray) -> ndarray:
         """Move every gradient back to where its element came from."""
-        places = np.arange(math.prod(self.shape)).reshape(self.shape)
-        source = rearrange(places, self.pattern, **self.axes_lengths)
+        indices = np.arange(math.prod(self.shape)).reshape(self.shape)
+        source = rearrange(indices, self.pattern, **self.axes_lengths)
         check_shape(source.shape, grad_output=grad_output)
         grad = np.empty(math.prod(self.shape), grad_output.dtype)
-        grad[source] = grad_output  # element source[k] went to place k
+        grad[source] = grad_output  # element source[k] went to index k
         return grad.reshape(self.shape)
 
 # %% ../../notebooks/03_einops/numpy.ipynb #implementation-17

@@ -57,7 +57,7 @@ class TokenEmbedding(Module):
         check_shape((*self.ids.shape, self.d_model), grad_output=grad_output)
         # 2 multiply by the root of d_model
         grad_rows = grad_output * self.factor
-        # 1 add up, for each row, the gradients of all its places
+        # 1 add up, for each row, the gradients of all its positions
         np.add.at(self.embeddings.grad, self.ids, grad_rows)
 
 # %% ../../notebooks/05_embeddings/numpy.ipynb #implementation-5

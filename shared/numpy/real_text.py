@@ -53,8 +53,8 @@ def _runs(tokens: ndarray, n: int, vocab_size: int) -> ndarray:
 def _count(runs: ndarray, wanted: ndarray) -> ndarray:
     """How often each of the wanted runs is among the runs."""
     found, counts = np.unique(runs, return_counts=True)
-    places = np.searchsorted(found, wanted).clip(max=len(found) - 1)
-    return np.where(found[places] == wanted, counts[places], 0)
+    indices = np.searchsorted(found, wanted).clip(max=len(found) - 1)
+    return np.where(found[indices] == wanted, counts[indices], 0)
 
 
 @checked
@@ -80,8 +80,8 @@ def ngram_probabilities(
     if vocab_size**order >= 2**63:
         raise ValueError(f"order={order}: {vocab_size=} to this power is no int64")
 
-    # 1 begin with equal chances
-    chances = np.full(len(tokens) - 1, 1 / vocab_size)
+    # 1 begin with equal probabilities
+    probs = np.full(len(tokens) - 1, 1 / vocab_size)
     for n in range(1, order + 1):
         # 2 count each run of n tokens
         runs = _runs(training, n, vocab_size)
@@ -89,12 +89,12 @@ def ngram_probabilities(
         # 3 count its context, all but the last token
         runs = _runs(training[:-1], n - 1, vocab_size)
         contexts = _count(runs, _runs(tokens[:-1], n - 1, vocab_size))
-        # 4 mix with the chances after the shorter context
+        # 4 mix with the probabilities after the shorter context
         here = slice(max(0, n - 2), None)  # where there are n - 1 tokens before
-        count, contexts = count[-len(chances[here]) :], contexts[-len(chances[here]) :]
-        mixed = count + strength * chances[here]
-        chances[here] = mixed / (contexts + strength)
-    return chances
+        count, contexts = count[-len(probs[here]) :], contexts[-len(probs[here]) :]
+        mixed = count + strength * probs[here]
+        probs[here] = mixed / (contexts + strength)
+    return probs
 
 # %% ../../notebooks/15_real_text/numpy.ipynb #build-weights-code
 @checked

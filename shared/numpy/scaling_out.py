@@ -85,8 +85,8 @@ class Group:
         """Write the vector into this worker's row; its parts and the neighbor's."""
         length = len(vector)
         if length > self.buffers.shape[1]:
-            room = self.buffers.shape[1]
-            raise ValueError(f"{length} numbers: there is room for {room}")
+            capacity = self.buffers.shape[1]
+            raise ValueError(f"{length} numbers: there is room for {capacity}")
         rows = self.buffers[self.rank, :length], self.buffers[self.rank - 1, :length]
         rows[0][:] = vector
         return tuple(np.array_split(row, self.world_size) for row in rows)

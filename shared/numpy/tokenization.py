@@ -20,11 +20,11 @@ def count_pairs(words: list) -> Counter:
 # %% ../../notebooks/04_tokenization/numpy.ipynb #by-hand-join
 def join_pair(tokens: list, pair: tuple, made: object) -> list:
     """The tokens of a word after a merge: each such pair becomes `made`."""
-    result, place = [], 0
-    while place < len(tokens):
-        found = tuple(tokens[place : place + 2]) == pair
-        result.append(made if found else tokens[place])
-        place += 2 if found else 1
+    result, index = [], 0
+    while index < len(tokens):
+        found = tuple(tokens[index : index + 2]) == pair
+        result.append(made if found else tokens[index])
+        index += 2 if found else 1
     return result
 
 # %% ../../notebooks/04_tokenization/numpy.ipynb #title-3

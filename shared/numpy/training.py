@@ -73,8 +73,8 @@ def cross_entropy_backward(
     kept = targets != ignore_index
     rows, classes = logits[kept], targets[kept]
 
-    said = np.exp(_log_softmax(rows))
-    gradient = said - label_smoothing / logits.shape[-1]
+    probs = np.exp(_log_softmax(rows))
+    gradient = probs - label_smoothing / logits.shape[-1]
     gradient[np.arange(len(rows)), classes] -= 1 - label_smoothing
     grad_logits = np.zeros_like(logits)
     grad_logits[kept] = gradient / len(rows)
@@ -188,8 +188,8 @@ def warmup_schedule(
         if step < warmup_steps:
             return peak * (step + 1) / warmup_steps
         # 2 fall along half a cosine
-        falling = total_steps - warmup_steps
-        progress = min(1, (step - warmup_steps) / falling)
+        decay_steps = total_steps - warmup_steps
+        progress = min(1, (step - warmup_steps) / decay_steps)
         wave = (1 + math.cos(math.pi * progress)) / 2
         return floor + (peak - floor) * wave
 
@@ -383,8 +383,8 @@ def _check_random_states(states: dict | None, generators: dict, name: str) -> No
         for path, generator in generators.items():
             copy.deepcopy(generator).bit_generator.state = states[path]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        told = f"{name}: the random states of dropout do not fit the model: {error}"
-        raise ValueError(told) from error
+        message = f"{name}: the random states of dropout do not fit the model: {error}"
+        raise ValueError(message) from error
 
 
 def load_checkpoint(

@@ -49,14 +49,14 @@ def mask_tokens(
     rng = torch.Generator().manual_seed(int(seed))
     shape, double = (3, *tokens.shape), torch.float64
     numbers = torch.rand(shape, generator=rng, dtype=double)
-    chance, fate, which = numbers.to(device)
+    choice, fate, which = numbers.to(device)
     # 3 choose ordinary tokens, at the rate
-    chosen = (chance < rate) & torch.isin(tokens, ordinary)
+    chosen = (choice < rate) & torch.isin(tokens, ordinary)
     # 4 draw a random token for each place
     index = (which * len(ordinary)).long()
-    drawn = ordinary[index].to(tokens.dtype)
+    random_tokens = ordinary[index].to(tokens.dtype)
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
-    hidden = torch.where(fate < 0.9, drawn, tokens)
+    hidden = torch.where(fate < 0.9, random_tokens, tokens)
     hidden = torch.where(fate < 0.8, mask_id, hidden)
     inputs = torch.where(chosen, hidden, tokens)
     # 6 ask for the chosen tokens alone

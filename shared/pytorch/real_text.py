@@ -151,9 +151,9 @@ PROMPTS = ("The", "If", "Returns the", "This function")
 def write_sample(model: GPTModel, tokenizer: Any, prompt: str) -> str:
     """A text that begins with the prompt, at temperature 0.7 and top-p 0.9."""
     ids = tokenizer.encode(prompt).ids[:-1]  # without the <end> behind it
-    knobs = {"temperature": 0.7, "top_p": 0.9, "seed": 0, "end_id": END_ID}
-    knobs |= {"on_full": "slide"}
-    return tokenizer.decode(generate(model, ids, 60, **knobs)).strip()
+    options = {"temperature": 0.7, "top_p": 0.9, "seed": 0, "end_id": END_ID}
+    options |= {"on_full": "slide"}
+    return tokenizer.decode(generate(model, ids, 60, **options)).strip()
 
 
 class Recorder:
@@ -198,8 +198,8 @@ def describe(model: GPTModel, corpus: Corpus) -> dict:
     """What history.json says of a model and its text; digest changes with any token."""
     counts = {part: len(getattr(corpus, part)) for part in corpus.bytes}
     weights = sum(each.numel() for each in model.parameters())
-    told = {"weights": weights, "batch_size": BATCH_SIZE, "tokens": counts}
-    return told | {
+    description = {"weights": weights, "batch_size": BATCH_SIZE, "tokens": counts}
+    return description | {
         "digest": corpus.digest,
         "device": next(model.parameters()).device.type,
     }

@@ -342,8 +342,11 @@ def train(
         if folder is not None and (step + 1) % save_every == 0:
             save_sharded(folder, model, optimizer, step + 1)
     weights = full_weights(model, make_model(job))
-    told = {"seconds": float(np.median(seconds)), "bytes": held_bytes(model, optimizer)}
-    return losses, weights, told
+    metadata = {
+        "seconds": float(np.median(seconds)),
+        "bytes": held_bytes(model, optimizer),
+    }
+    return losses, weights, metadata
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-no-sync-code
 def _gradient_of_two_parts(flag: str) -> tuple[Tensor, int]:
@@ -371,18 +374,18 @@ def _gradient_of_two_parts(flag: str) -> tuple[Tensor, int]:
 
 def demonstrate_no_sync() -> tuple[dict, dict]:
     """Each worker's gradient and number of exchanges, by when the flag is set."""
-    found, told = {}, {}
+    found, metadata = {}, {}
     for flag in ("before the forward", "after the forward", "both exchanged"):
-        gradient, told[flag] = _gradient_of_two_parts(flag)
+        gradient, metadata[flag] = _gradient_of_two_parts(flag)
         gathered = [torch.empty_like(gradient) for _ in range(dist.get_world_size())]
         dist.all_gather(gathered, gradient)
         found[flag] = torch.cat(gathered).numpy()
-    return found, told
+    return found, metadata
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-uneven-code
 def demonstrate_uneven() -> tuple[dict, dict]:
     """One worker has a batch fewer than the other, without and with join."""
-    rank, told = dist.get_rank(), {}
+    rank, metadata = dist.get_rank(), {}
     batches = torch.ones(4 - rank, 2, 3)  # four for worker 0, three for worker 1
     impatient = dist.new_group(timeout=timedelta(seconds=1))
     model = DistributedDataParallel(nn.Linear(3, 1), process_group=impatient)
@@ -392,8 +395,8 @@ def demonstrate_uneven() -> tuple[dict, dict]:
             model(batch).sum().backward()
             done += 1
     except RuntimeError as error:
-        told["error"] = str(error)
-    told["steps before the error"] = done
+        metadata["error"] = str(error)
+    metadata["steps before the error"] = done
     dist.barrier()
 
     found = {}
@@ -405,7 +408,7 @@ def demonstrate_uneven() -> tuple[dict, dict]:
                 model(batch).sum().backward()
                 gradients.append(model.module.bias.grad.item())
         found[name] = np.array(gradients)
-    return found, told
+    return found, metadata
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-demos
 DEMONSTRATIONS = {"no_sync": demonstrate_no_sync, "uneven": demonstrate_uneven}
@@ -437,7 +440,7 @@ def main() -> None:
         again = options.engines[:index].count(engine)
         name = f"{engine}-{again + 1}" if again else engine
         if engine in DEMONSTRATIONS:
-            found, told = DEMONSTRATIONS[engine]()
+            found, metadata = DEMONSTRATIONS[engine]()
         elif engine == "one" and dist.get_rank():
             continue
         else:
@@ -445,7 +448,7 @@ def main() -> None:
             if options.checkpoints and engine != "one":
                 keep |= {"folder": options.checkpoints / name, "kill": kill}
             result = train(engine, device, options.job, options.steps, **keep)
-            losses, weights, told = result
+            losses, weights, metadata = result
             found = {f"weights/{key}": array for key, array in weights.items()}
             found["losses"] = np.array(losses)
             if dist.get_rank() == 0:
@@ -453,7 +456,7 @@ def main() -> None:
                 print(f"{who}: loss {losses[0]:.4f}", end=" ")
                 print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
         if options.out and dist.get_rank() == 0:
-            save_arrays(found, options.out / f"{name}.safetensors", told)
+            save_arrays(found, options.out / f"{name}.safetensors", metadata)
     dist.barrier()
     dist.destroy_process_group()
 

@@ -139,8 +139,8 @@ def warmup_schedule(
         if step < warmup_steps:
             return peak * (step + 1) / warmup_steps
         # 2 fall along half a cosine
-        falling = total_steps - warmup_steps
-        progress = min(1, (step - warmup_steps) / falling)
+        decay_steps = total_steps - warmup_steps
+        progress = min(1, (step - warmup_steps) / decay_steps)
         wave = (1 + math.cos(math.pi * progress)) / 2
         return floor + (peak - floor) * wave
 

@@ -248,9 +248,9 @@ def test_operands_stand_before_what_was_made_of_them(rng):
         a, b = rng.integers(0, len(made), 2)
         made.append(made[a] + made[b])
     order = topological_order(made[-1])
-    place = {id(tensor): i for i, tensor in enumerate(order)}
-    assert order[-1] is made[-1] and len(place) == len(order)
-    assert all(place[id(operand)] < place[id(tensor)] for tensor in order for operand, _ in tensor.operands)
+    index = {id(tensor): i for i, tensor in enumerate(order)}
+    assert order[-1] is made[-1] and len(index) == len(order)
+    assert all(index[id(operand)] < index[id(tensor)] for tensor in order for operand, _ in tensor.operands)
 
 
 def test_gradients_add_up_and_a_second_walk_is_not_fed_by_the_first():

@@ -826,7 +826,7 @@ def test_weights_have_the_same_names_in_the_three():
 
 
 @pytest.mark.parametrize(
-    ("attempt", "told"),
+    ("attempt", "expected"),
     [
         (lambda x: (x - x.mean(1, True)) / x.std(1, keepdim=True), "x.std divides by D - 1, and eps is missing"),
         (lambda x: (x - x.mean(1, True)) / (x.std(1, keepdim=True) + 1e-5), "x.std divides by D - 1, and eps is added"),
@@ -841,9 +841,9 @@ def test_weights_have_the_same_names_in_the_three():
         (lambda x: F.layer_norm(x.movedim(1, -1), x.shape[1:2], eps=1e-3).movedim(-1, 1), "That is Keras' eps"),
     ],
 )
-def test_channel_norm_mistakes_in_pytorch(attempt, told):
+def test_channel_norm_mistakes_in_pytorch(attempt, expected):
     verdict, message = exercises.judge("07.7", attempt)
-    assert verdict == "wrong" and told in message
+    assert verdict == "wrong" and expected in message
 
 
 @pytest.mark.tensorflow

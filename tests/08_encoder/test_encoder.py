@@ -173,11 +173,11 @@ def test_pytorch_block_is_torch_nn_transformer_encoder_layer(norm_first, activat
     block = scrambled(pytorch_track.EncoderBlock(**BLOCK, norm_first=norm_first, activation=activation).double())
     layer = copy_into(torch_layer(norm_first, activation), block)
     mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64)
-    real = mask[:, 0, 0]
+    attention_mask = mask[:, 0, 0]
     for grad_mode in (True, False):  # without gradients, evaluation takes another path there
         with torch.set_grad_enabled(grad_mode):
-            ours = block.train(mode)(x, mask)[real]
-            theirs = layer.train(mode)(x, src_key_padding_mask=~real)[real]
+            ours = block.train(mode)(x, mask)[attention_mask]
+            theirs = layer.train(mode)(x, src_key_padding_mask=~attention_mask)[attention_mask]
         assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
@@ -201,9 +201,9 @@ def test_pytorch_encoder_is_torch_nn_transformer_encoder(norm_first):
         last.load_state_dict(encoder.norm.state_dict())
         stack.norm = last
     mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64, requires_grad=True)
-    real = mask[:, 0, 0]
-    grad_output = torch.randn_like(x)[real]
-    ours, theirs = encoder(x, mask)[real], stack(x, src_key_padding_mask=~real)[real]
+    attention_mask = mask[:, 0, 0]
+    grad_output = torch.randn_like(x)[attention_mask]
+    ours, theirs = encoder(x, mask)[attention_mask], stack(x, src_key_padding_mask=~attention_mask)[attention_mask]
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
     for gradients in zip(
         torch.autograd.grad(ours, (x, encoder.blocks[0].feed_forward.expand.weight), grad_output),
@@ -231,12 +231,12 @@ def test_pytorch_fast_path_of_torch_nn_zeroes_padding_and_ours_does_not():
     for layer, block in zip(stack.layers, encoder.blocks):
         copy_into(layer, block)
     mask, x = torch.tensor(random_padding()), torch.randn(4, 6, 8, dtype=torch.float64)
-    real = mask[:, 0, 0]
+    attention_mask = mask[:, 0, 0]
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nested tensors are a prototype
-        theirs, ours = stack(x, src_key_padding_mask=~real), encoder(x, mask)
-    assert torch.allclose(ours[real], theirs[real], rtol=0, atol=1e-12)
-    assert not theirs[~real].any() and ours[~real].all()
+        theirs, ours = stack(x, src_key_padding_mask=~attention_mask), encoder(x, mask)
+    assert torch.allclose(ours[attention_mask], theirs[attention_mask], rtol=0, atol=1e-12)
+    assert not theirs[~attention_mask].any() and ours[~attention_mask].all()
 
 
 def test_pytorch_dropout_acts_where_torch_nn_drops():

@@ -312,9 +312,9 @@ def test_keras_and_the_other_schedules_follow_the_formula(peak, warmup, total):
     ours = [MODULES[track].warmup_schedule(peak, warmup, total) for track in MODULES]
     for step in range(total + 3):
         rising = peak * (step + 1) / warmup
-        falling = peak * math.cos(math.pi / 2 * min(1, (step - warmup) / (total - warmup))) ** 2
+        decaying = peak * math.cos(math.pi / 2 * min(1, (step - warmup) / (total - warmup))) ** 2
         for schedule in ours:
-            assert float(schedule(step)) == pytest.approx(rising if step < warmup else falling, abs=2e-6 * peak)
+            assert float(schedule(step)) == pytest.approx(rising if step < warmup else decaying, abs=2e-6 * peak)
     for schedule in ours:
         assert float(schedule(0)) > 0
         assert float(schedule(total)) == 0
@@ -399,8 +399,8 @@ def test_numpys_adam_is_pytorchs(rng, kind, options, clip_norm):
     adam = numpy_training.Adam(model, schedule, **ours_of(options, clip_norm))
 
     def move(gradients):
-        for place, gradient in zip(model.gradients().values(), gradients):
-            place[...] = gradient
+        for grad, gradient in zip(model.gradients().values(), gradients):
+            grad[...] = gradient
         adam.step()
 
     hundred_steps(rng, adam, weights, pytorch_reference(kind, twins, schedule, clip_norm, **options), twins, move)

@@ -382,14 +382,14 @@ def test_keras_and_the_others_hide_eighty_ten_ten(track, rate):
     np.testing.assert_array_equal(targets[chosen], tokens[chosen])
     n = chosen.sum()
     assert abs(chosen[ordinary].mean() - rate) < 5 * (rate * (1 - rate) / ordinary.sum()) ** 0.5
-    for share, expected in (
+    for fraction, expected in (
         ((inputs == 4)[chosen].mean(), 0.8),
         ((inputs == tokens)[chosen].mean(), 0.1 + 0.1 / 15),
         (((inputs != 4) & (inputs != tokens))[chosen].mean(), 0.1 * 14 / 15),
     ):
-        assert abs(share - expected) < 5 * (0.2 / n) ** 0.5
-    drawn = inputs[chosen & (inputs != 4) & (inputs != tokens)]
-    counts = np.bincount(drawn, minlength=20)
+        assert abs(fraction - expected) < 5 * (0.2 / n) ** 0.5
+    random_tokens = inputs[chosen & (inputs != 4) & (inputs != tokens)]
+    counts = np.bincount(random_tokens, minlength=20)
     assert not counts[:5].any() and counts[5:].min() > 0.3 * counts[5:].max()  # every ordinary token, none special
     # Which tokens are chosen has nothing to do with what they are, nor with their neighbours.
     pairs = chosen[:, 1:] & chosen[:, :-1] & ordinary[:, 1:] & ordinary[:, :-1]
@@ -442,17 +442,17 @@ def test_exact_predictions_are_the_frequencies_of_a_simulation(tokenizer, monkey
         index = {word: i for i, word in enumerate(grammar.WORDS)}
         result = np.zeros_like(likelihoods)
         for sentence, prior in counts.items():
-            places = [index[word] for word in sentence.split()]
-            weight = prior * np.prod([likelihoods[i, j] for i, j in enumerate(places)])
-            result[range(len(places)), places] += weight
+            indices = [index[word] for word in sentence.split()]
+            weight = prior * np.prod([likelihoods[i, j] for i, j in enumerate(indices)])
+            result[range(len(indices)), indices] += weight
         return result / result.sum(axis=1, keepdims=True)
 
     monkeypatch.setattr(grammar, "posterior", posterior)
     ids = text.encode_batch(tokenizer, sentences)
     rng, size = np.random.default_rng(0), tokenizer.get_vocab_size()
     prior = np.array(list(counts.values()))
-    drawn = ids[rng.choice(4, 400_000, p=prior / prior.sum())]
-    inputs, targets = numpy_track.mask_tokens(drawn, 4, size, range(5), rate=0.5, seed=1)
+    sampled = ids[rng.choice(4, 400_000, p=prior / prior.sum())]
+    inputs, targets = numpy_track.mask_tokens(sampled, 4, size, range(5), rate=0.5, seed=1)
     owl, king = (tokenizer.token_to_id(word) for word in ("owl", "king"))
     # The noun is seen as it is or replaced, and chosen; everything else is seen and not chosen.
     for noun in (masked_words.MASK, owl, king):

@@ -243,7 +243,7 @@ def test_keras_and_the_others_are_equal_with_a_cache(track, sizes, rng):
         logits = call(model, tokens[:, done : done + size], cache=cache)
         np.testing.assert_allclose(logits, whole[:, done : done + size], atol=close(track))
         done += size
-        assert cache.length == done and tuple(cache.real.shape) == (3, done)
+        assert cache.length == done and tuple(cache.attention_mask.shape) == (3, done)
     with pytest.raises(ValueError, match="max_length"):
         call(model, tokens[:, :1], cache=cache)
 
@@ -269,7 +269,7 @@ def test_keras_and_the_others_are_equal_with_a_cache_and_padding(track, rng):
             done = cache.length - 5
             for i, n in enumerate(lengths):
                 np.testing.assert_allclose(logits[i], alone[i][n : n + done][-part.shape[1] :], atol=close(track))
-        np.testing.assert_array_equal(as_numpy(cache.real), seen)
+        np.testing.assert_array_equal(as_numpy(cache.attention_mask), seen)
 
 
 @every_track
@@ -331,16 +331,16 @@ def test_keras_and_the_others_have_a_function_for_one_token_that_is_the_model(tr
     cache, twin = model.make_cache(3), model.make_cache(3)
     for each in (cache, twin):
         call(model, prompts, cache=each)
-    step, real = TRACKS[track]._Decode(model, twin), prompts != 0
+    step, attention_mask = TRACKS[track]._Decode(model, twin), prompts != 0
     for _ in range(4):
-        new, real = random_tokens(rng, 3), np.c_[real, [True] * 3]
+        new, attention_mask = random_tokens(rng, 3), np.c_[attention_mask, [True] * 3]
         with torch.no_grad():
             np.testing.assert_allclose(
-                as_numpy(step(new, real)), call(model, new[:, None], cache=cache)[:, 0], atol=close(track)
+                as_numpy(step(new, attention_mask)), call(model, new[:, None], cache=cache)[:, 0], atol=close(track)
             )
     assert twin.length == cache.length == 9
     last = random_tokens(rng, 3, 3)  # several at once behind what the function has written
-    mask = np.c_[real, last != 0][:, None, None]
+    mask = np.c_[attention_mask, last != 0][:, None, None]
     found, expected = (call(model, last, mask, each) for each in (twin, cache))
     np.testing.assert_allclose(found, expected, atol=close(track))
 
@@ -391,8 +391,8 @@ def test_keras_and_the_others_bend_the_distribution(track, rng):
     logits = rng.normal(scale=2, size=(3, 9))
     full = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
 
-    def given(**knobs):
-        return as_numpy(bend(tensor(track, logits.astype("float32" if track == "keras" else "float64")), **knobs))
+    def given(**options):
+        return as_numpy(bend(tensor(track, logits.astype("float32" if track == "keras" else "float64")), **options))
 
     np.testing.assert_allclose(given(), full, atol=1e-6)
     half = full**2 / (full**2).sum(-1, keepdims=True)
@@ -442,16 +442,16 @@ def test_sampling_against_transformers(rng):
 def test_keras_and_the_others_draw_by_the_inverse_of_the_running_sums(track, rng):
     module = TRACKS[track]
 
-    def draw(probabilities, uniforms):
-        return as_numpy(module.draw(tensor(track, probabilities), tensor(track, uniforms)))
+    def sample(probs, uniforms):
+        return as_numpy(module.sample(tensor(track, probs), tensor(track, uniforms)))
 
-    probabilities = np.array([[0.0, 0.25, 0.5, 0.0, 0.25, 0.0]])
+    probs = np.array([[0.0, 0.25, 0.5, 0.0, 0.25, 0.0]])
     uniforms = np.array([0.0, 0.2499, 0.25, 0.7499, 0.75, 1 - 2**-53])
-    assert draw(probabilities.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
-    assert draw(3 * probabilities.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
-    assert draw(probabilities.repeat(6, 0).astype("float32"), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
-    many = draw(probabilities.repeat(20000, 0), rng.random(20000))
-    np.testing.assert_allclose(np.bincount(many, minlength=6) / 20000, probabilities[0], atol=0.02)
+    assert sample(probs.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    assert sample(3 * probs.repeat(6, 0), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    assert sample(probs.repeat(6, 0).astype("float32"), uniforms).tolist() == [1, 1, 2, 2, 4, 4]
+    many = sample(probs.repeat(20000, 0), rng.random(20000))
+    np.testing.assert_allclose(np.bincount(many, minlength=6) / 20000, probs[0], atol=0.02)
 
 
 # Generation
@@ -459,24 +459,24 @@ def test_keras_and_the_others_draw_by_the_inverse_of_the_running_sums(track, rng
 
 @every_track
 @pytest.mark.parametrize(
-    "knobs", [{"temperature": 0}, {"seed": 3}, {"seed": 4, "top_k": 4, "temperature": 0.7, "end_id": 6}]
+    "options", [{"temperature": 0}, {"seed": 3}, {"seed": 4, "top_k": 4, "temperature": 0.7, "end_id": 6}]
 )
 @pytest.mark.keras
-def test_keras_and_the_others_write_the_same_with_a_cache_and_without(track, knobs):
+def test_keras_and_the_others_write_the_same_with_a_cache_and_without(track, options):
     """Prompts of different lengths; each row as if it were alone."""
     model, generate = make(track), TRACKS[track].generate
-    written = generate(model, PROMPTS, 7, **knobs)
-    assert written == generate(model, PROMPTS, 7, use_cache=False, **knobs)
+    written = generate(model, PROMPTS, 7, **options)
+    assert written == generate(model, PROMPTS, 7, use_cache=False, **options)
     if track != "numpy":
-        assert written == numpy_track.generate(make("numpy"), PROMPTS, 7, **knobs)  # and in the other tracks
-    if "temperature" in knobs and not knobs["temperature"]:
-        assert written == [generate(model, prompt, 7, **knobs) for prompt in PROMPTS]
+        assert written == numpy_track.generate(make("numpy"), PROMPTS, 7, **options)  # and in the other tracks
+    if "temperature" in options and not options["temperature"]:
+        assert written == [generate(model, prompt, 7, **options) for prompt in PROMPTS]
     else:
-        assert written != generate(model, PROMPTS, 7, **knobs | {"seed": 99})
-        assert written[0] == generate(model, PROMPTS[0], 7, **knobs)  # the first row's random numbers are the same
+        assert written != generate(model, PROMPTS, 7, **options | {"seed": 99})
+        assert written[0] == generate(model, PROMPTS[0], 7, **options)  # the first row's random numbers are the same
     for row, prompt in zip(written, PROMPTS):
         assert row[: len(prompt)] == prompt and 0 not in row
-        assert len(row) == len(prompt) + 7 or row[-1] == knobs["end_id"]
+        assert len(row) == len(prompt) + 7 or row[-1] == options["end_id"]
 
 
 @every_track
@@ -733,16 +733,16 @@ def slid(model, prompt: list[int], new: int) -> list[int]:
 def test_keras_and_the_others_slide_over_a_full_context(track):
     """Each text as if it were alone, with a cache and without, and as written out above."""
     model, generate = make(track, max_length=7), TRACKS[track].generate
-    knobs = {"temperature": 0, "on_full": "slide"}
-    written = generate(model, PROMPTS, 12, **knobs)
+    options = {"temperature": 0, "on_full": "slide"}
+    written = generate(model, PROMPTS, 12, **options)
     assert written == [slid(model, prompt, 12) for prompt in PROMPTS]
-    assert written == generate(model, PROMPTS, 12, use_cache=False, **knobs)
+    assert written == generate(model, PROMPTS, 12, use_cache=False, **options)
     full = [3, 1, 4, 1, 5, 9, 2]
-    assert generate(model, full, 3, **knobs) == slid(model, full, 3)
+    assert generate(model, full, 3, **options) == slid(model, full, 3)
     if track != "numpy":
         numpy = make("numpy", max_length=7)
-        drawn = {"seed": 5, "top_p": 0.9, "on_full": "slide"}
-        assert generate(model, PROMPTS, 12, **drawn) == numpy_track.generate(numpy, PROMPTS, 12, **drawn)
+        sampled = {"seed": 5, "top_p": 0.9, "on_full": "slide"}
+        assert generate(model, PROMPTS, 12, **sampled) == numpy_track.generate(numpy, PROMPTS, 12, **sampled)
 
 
 @every_track
@@ -750,14 +750,14 @@ def test_keras_and_the_others_slide_over_a_full_context(track):
 def test_keras_and_the_others_end_texts_past_a_full_context(track):
     """A text that is over makes no difference to the others, however often the window is made anew."""
     model, generate = make(track), TRACKS[track].generate
-    knobs = {"seed": 1, "on_full": "slide", "temperature": 1.5}
-    free = generate(model, PROMPTS, 20, **knobs)
+    options = {"seed": 1, "on_full": "slide", "temperature": 1.5}
+    free = generate(model, PROMPTS, 20, **options)
     end = free[0][len(PROMPTS[0]) + 2]
-    ended = generate(model, PROMPTS, 20, end_id=end, **knobs)
+    ended = generate(model, PROMPTS, 20, end_id=end, **options)
     for row, whole, prompt in zip(ended, free, PROMPTS):
         new = whole[len(prompt) :]
         assert row == prompt + new[: new.index(end) + 1 if end in new else None]
-    array = generate(model, np.array([[3, 1, 4], [2, 2, 2]]), 20, **knobs)
+    array = generate(model, np.array([[3, 1, 4], [2, 2, 2]]), 20, **options)
     assert array.shape == (2, 23) and array[0].tolist() == free[0]
 
 
@@ -799,8 +799,8 @@ def test_the_notebook_says_what_is_missing_where_there_is_no_gpt2(reading_cell, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GPT2_DIRECTORY", raising=False)
     exec(reading_cell, {"GPTModel": None, "generate": None})  # noqa: S102
-    told = capsys.readouterr().out
-    assert "No GPT-2 in the directory 'gpt2': config.json, model.safetensors, tokenizer.json missing" in told
+    output = capsys.readouterr().out
+    assert "No GPT-2 in the directory 'gpt2': config.json, model.safetensors, tokenizer.json missing" in output
 
 
 def test_the_notebook_writes_with_a_gpt2_where_there_is_one(reading_cell, hugging_face, tmp_path, monkeypatch, capsys):
@@ -815,8 +815,8 @@ def test_the_notebook_writes_with_a_gpt2_where_there_is_one(reading_cell, huggin
         if name:
             monkeypatch.setenv("GPT2_DIRECTORY", name)
         exec(reading_cell, {"GPTModel": numpy_track.GPTModel, "generate": numpy_track.generate})  # noqa: S102
-        told = capsys.readouterr().out.split()
-        assert told[:3] == ["The", "owl", "that"] and len(told) == 8 + 30
+        output = capsys.readouterr().out.split()
+        assert output[:3] == ["The", "owl", "that"] and len(output) == 8 + 30
 
 
 # Misuse
@@ -949,19 +949,19 @@ def test_every_word_of_the_grammar_is_one_token():
 
 @every_track
 @pytest.mark.parametrize(
-    ("probabilities", "uniform", "name"),
+    ("probs", "uniform", "name"),
     [
-        ([math.nan, 0.5, 0.5], 0.3, "probabilities"),
-        ([math.inf, 1.0, 1.0], 0.3, "probabilities"),
-        ([-1.0, 1.0, 1.0], 0.3, "probabilities"),
-        ([0.0, 0.0, 0.0], 0.3, "probabilities"),
+        ([math.nan, 0.5, 0.5], 0.3, "probs"),
+        ([math.inf, 1.0, 1.0], 0.3, "probs"),
+        ([-1.0, 1.0, 1.0], 0.3, "probs"),
+        ([0.0, 0.0, 0.0], 0.3, "probs"),
         ([0.5, 0.5, 0.0], math.nan, "uniforms"),
         ([0.5, 0.5, 0.0], 1.0, "uniforms"),  # this would be token 3 of 3
     ],
 )
-def test_no_token_is_drawn_from_what_are_no_probabilities(track, probabilities, uniform, name):
+def test_no_token_is_drawn_from_what_are_no_probabilities(track, probs, uniform, name):
     right = [0.2, 0.3, 0.5]
-    rows, uniforms = np.array([right, probabilities]), np.array([0.1, uniform])
+    rows, uniforms = np.array([right, probs]), np.array([0.1, uniform])
     with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
-        TRACKS[track].draw(tensor(track, rows), tensor(track, uniforms))
-    assert as_numpy(TRACKS[track].draw(tensor(track, rows[:1]), tensor(track, uniforms[:1]))).tolist() == [0]
+        TRACKS[track].sample(tensor(track, rows), tensor(track, uniforms))
+    assert as_numpy(TRACKS[track].sample(tensor(track, rows[:1]), tensor(track, uniforms[:1]))).tolist() == [0]

@@ -143,15 +143,15 @@ def test_keras_and_the_others_hand_out_the_weights_of_the_model(track):
 
 
 def by_dictionary(training: list, tokens: list, order: int, vocab_size: int, strength: float) -> list[float]:
-    """The same chances, one at a time."""
+    """The same probabilities, one at a time."""
 
-    def chance(token, context):
+    def prob(token, context):
         n = len(context)
         seen = [training[i + n] for i in range(len(training) - n) if tuple(training[i : i + n]) == context]
-        shorter = chance(token, context[1:]) if n else 1 / vocab_size
+        shorter = prob(token, context[1:]) if n else 1 / vocab_size
         return (seen.count(token) + strength * shorter) / (len(seen) + strength)
 
-    return [chance(tokens[i], tuple(tokens[max(0, i - order + 1) : i])) for i in range(1, len(tokens))]
+    return [prob(tokens[i], tuple(tokens[max(0, i - order + 1) : i])) for i in range(1, len(tokens))]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])

@@ -175,22 +175,22 @@ def positions(d_model: int, num_layers: int, repeats: int, clock: Callable) -> N
         model = model.astype(np.float32) if name == "NumPy" else model
         runs = {}
         with torch.inference_mode():
-            for place in (16, 950):
+            for position in (16, 950):
                 cache = model.make_cache(1)
-                prefix = row[:, :place] if name == "NumPy" else torch.from_numpy(row[:, :place])
+                prefix = row[:, :position] if name == "NumPy" else torch.from_numpy(row[:, :position])
                 model(prefix, cache=cache)
 
                 step = module._Decode(model, cache)
 
-                def run(cache=cache, place=place, step=step) -> None:
+                def run(cache=cache, position=position, step=step) -> None:
                     for _ in range(20):
                         for layer in cache.layers:
-                            layer.length = place
-                        step(row[:, place], np.ones((1, place + 1), bool))
+                            layer.length = position
+                        step(row[:, position], np.ones((1, position + 1), bool))
 
-                runs[place] = run
+                runs[position] = run
             seconds = medians(runs, repeats, clock)
-        times = " | ".join(f"{1e6 * value / 20:.0f} us at {place}" for place, value in seconds.items())
+        times = " | ".join(f"{1e6 * value / 20:.0f} us at {position}" for position, value in seconds.items())
         print(f"{name}, a cached token, d_model {d_model}: {times}: ratio {seconds[950] / seconds[16]:.2f}")
 
 

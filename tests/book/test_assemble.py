@@ -89,7 +89,7 @@ LINK = 'notebooks/02_second/keras.ipynb, under "Use them": the link to '
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[x](nowhere.ipynb)", "nowhere.ipynb leads to a file that does not exist"),
         ("[x](../../../elsewhere.txt)", "../../../elsewhere.txt leads to a file that does not exist"),
@@ -99,9 +99,9 @@ LINK = 'notebooks/02_second/keras.ipynb, under "Use them": the link to '
         ("[`a` [MASK]](../01_first/)", "../01_first/ leads to a folder, and the book has no page for that"),
     ],
 )  # fmt: skip
-def test_a_dead_link_is_told_with_its_file_and_heading(course, text, told):
+def test_a_dead_link_is_told_with_its_file_and_heading(course, text, message):
     notebook(course, "notebooks/02_second/keras.ipynb", LESSON, markdown(f"### Use them\n\nSee {text}."))
-    assert Course(course).wrong == [LINK + told]
+    assert Course(course).wrong == [LINK + message]
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_what_else_is_wrong_is_told(course):
         notebook(course, f"notebooks/03_third/{track}.ipynb", LESSON)
     write(course, "notebooks/03_third/compare.ipynb", markdown("# A title"), code("1", 1, PRINTED))
     wrong = Course(course).wrong
-    for told in (
+    for message in (
         "notebooks/01_first: there is no keras.ipynb",
         "notebooks/01_first/pytorch.ipynb: this is not a notebook",
         "notebooks/03_third/numpy.ipynb: expected a title, a line that starts with #",
         'notebooks/03_third/compare.ipynb, under "A title": the opening must say how long it takes, as in About 45 minutes',
     ):
-        assert told in wrong
+        assert message in wrong
     assert not [line for line in wrong if "fourth" in line], "a draft is in no book"
 
 

@@ -22,7 +22,7 @@ def some_weights(layers, heads, length, causal=True, seed=0):
 WEIGHTS = some_weights(2, 3, 8)
 
 
-def told(weights, shown, layer, head, query):
+def spoken(weights, shown, layer, head, query):
     """The sentence that the page should say, computed from the weights."""
     row = weights[layer].mean(0)[query] if head == "average" else weights[layer, head, query]
     where = "the average of its heads" if head == "average" else f"head {head}"
@@ -82,24 +82,24 @@ def one(open_page):
 
 def test_the_tokens_are_shown_as_they_are(one):
     assert [text.split("\n")[0] for text in one.tokens.all_inner_texts()] == SHOWN
-    assert one.says() == told(WEIGHTS, SHOWN, 0, 0, 7)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 0, 0, 7)
     assert one.root.get_attribute("aria-label") == repr(plots.attention_explorer(WEIGHTS, TOKENS))
 
 
 def test_the_mouse_chooses_a_token_a_layer_and_a_head(one):
     one.tokens.nth(4).hover()
-    assert one.says() == told(WEIGHTS, SHOWN, 0, 0, 4)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 0, 0, 4)
     one.layer.hover()
-    assert one.says() == told(WEIGHTS, SHOWN, 0, 0, 7)  # pointing is not choosing
+    assert one.says() == spoken(WEIGHTS, SHOWN, 0, 0, 7)  # pointing is not choosing
     one.tokens.nth(4).click()
     one.layer.select_option("1")
-    assert one.says() == told(WEIGHTS, SHOWN, 1, 0, 4)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 1, 0, 4)
     one.head.select_option("2")
-    assert one.says() == told(WEIGHTS, SHOWN, 1, 2, 4)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 1, 2, 4)
     one.head.select_option("average")
-    assert one.says() == told(WEIGHTS, SHOWN, 1, "average", 4)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 1, "average", 4)
     one.maps.nth(1).click()
-    assert one.says() == told(WEIGHTS, SHOWN, 0, 1, 4)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 0, 1, 4)
     assert (one.layer.input_value(), one.head.input_value()) == ("0", "1")
 
 
@@ -109,7 +109,7 @@ def test_every_choice_shows_the_weights_computed_in_python(one):
         one.maps.nth(number).click()
         for query in range(8):
             one.tokens.nth(query).click()
-            assert one.says() == told(WEIGHTS, SHOWN, layer, "average" if head == 3 else head, query)
+            assert one.says() == spoken(WEIGHTS, SHOWN, layer, "average" if head == 3 else head, query)
             for key, text in enumerate(one.tokens.all_inner_texts()):
                 number_of = re.search(r"(\d+)\s%$", text)
                 assert int(number_of[1] if number_of else 0) == int(100 * average[layer, head, query, key] + 0.5)
@@ -122,18 +122,18 @@ def test_the_keyboard_alone_reaches_everything(one):
     keys.press("Tab")  # to the head
     keys.press("ArrowDown")
     keys.press("ArrowDown")
-    assert one.says() == told(WEIGHTS, SHOWN, 1, 2, 7)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 1, 2, 7)
     keys.press("Tab")  # to the chosen token
     for key, token in (("ArrowLeft", 6), ("ArrowUp", 5), ("Home", 0), ("ArrowLeft", 0), ("ArrowRight", 1), ("End", 7)):
         keys.press(key)
-        assert one.says() == told(WEIGHTS, SHOWN, 1, 2, token)
+        assert one.says() == spoken(WEIGHTS, SHOWN, 1, 2, token)
         assert one.tokens.nth(token).evaluate("button => button.matches(':focus-visible')")
     keys.press("Control+ArrowLeft")  # not ours
-    assert one.says() == told(WEIGHTS, SHOWN, 1, 2, 7)
+    assert one.says() == spoken(WEIGHTS, SHOWN, 1, 2, 7)
     keys.press("Tab")  # to the chosen map
     for key, layer, head in (("ArrowUp", 0, 2), ("ArrowUp", 0, 2), ("ArrowLeft", 0, 1), ("ArrowDown", 1, 1)):
         keys.press(key)
-        assert one.says() == told(WEIGHTS, SHOWN, layer, head, 7)
+        assert one.says() == spoken(WEIGHTS, SHOWN, layer, head, 7)
     focused = one.maps.nth(5)
     assert focused.evaluate("button => getComputedStyle(button).outlineStyle") == "solid"
     assert focused.evaluate("button => parseFloat(getComputedStyle(button).outlineWidth)") >= 2
@@ -183,9 +183,9 @@ def test_two_explorers_and_the_same_one_twice_do_not_disturb_one_another(open_pa
     explored[1].maps.nth(1).click()
     explored[1].tokens.nth(0).click()
     explored[2].maps.nth(4).click()
-    assert explored[0].says() == told(WEIGHTS, SHOWN, 0, 0, 2)
-    assert explored[1].says() == told(other_weights, other, 0, 1, 0)
-    assert explored[2].says() == told(WEIGHTS, SHOWN, 1, 0, 7)
+    assert explored[0].says() == spoken(WEIGHTS, SHOWN, 0, 0, 2)
+    assert explored[1].says() == spoken(other_weights, other, 0, 1, 0)
+    assert explored[2].says() == spoken(WEIGHTS, SHOWN, 1, 0, 7)
 
 
 def test_a_page_keeps_its_own_variables_and_styles(open_page):
@@ -203,7 +203,7 @@ def test_a_later_token_is_told_apart_where_none_is_read(open_page, causal):
     one.tokens.nth(2).click()
     later = [one.tokens.nth(n).evaluate("button => button.classList.contains('later')") for n in range(5)]
     assert later == [causal and n > 2 for n in range(5)]
-    assert one.says() == told(weights, "ABCDE", 0, 0, 2)
+    assert one.says() == spoken(weights, "ABCDE", 0, 0, 2)
 
 
 def test_a_masked_row_reads_nothing(open_page):
@@ -216,7 +216,7 @@ def test_a_masked_row_reads_nothing(open_page):
 @pytest.mark.parametrize("scripts", [True, False])
 @pytest.mark.parametrize("size", [(2, 3, 8), (12, 12, 18), (1, 1, 128)])
 def test_a_phone_scrolls_in_one_direction_only(open_page, size, scripts, screenshots):
-    tokens = [f"·token{place}" if place % 3 else "antidisestablishmentarianism" * 2 for place in range(size[2])]
+    tokens = [f"·token{index}" if index % 3 else "antidisestablishmentarianism" * 2 for index in range(size[2])]
     page = open_page(plots.attention_explorer(some_weights(*size), tokens), width=360, scripts=scripts)
     page.screenshot(path=screenshots / f"explorer_phone_{size[0]}_{scripts}.png", full_page=True)
     if scripts:

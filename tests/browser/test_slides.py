@@ -146,10 +146,10 @@ def test_a_later_section_is_on_no_slide_and_a_hidden_answer_is_on_the_next():
 
 
 def test_what_is_wrong_is_said(tmp_path):
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, ROOT / "book/make_slides.py", "--chapter", "99"], capture_output=True, text=True, check=False
     )
-    assert told.returncode == 1 and told.stderr.startswith("chapter=99: expected one of 01, 02")
+    assert result.returncode == 1 and result.stderr.startswith("chapter=99: expected one of 01, 02")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title\n\n## Why\n\nText.")])
     with pytest.raises(SystemExit, match=r'x.ipynb: the heading "By hand" is missing'):
         make_slides.lay_out(notebook, Path("x.ipynb"))

@@ -48,8 +48,8 @@ def test_a_paragraph_that_shares_eight_words_with_training_is_left_out():
     parts = corpus.split(paragraphs)
     copied = " ".join(parts.training[0].text.split()[2:10])
     seven = " ".join(parts.training[0].text.split()[2:9])
-    place = parts.test[0]
-    more = [place._replace(text=f"before {copied} behind"), place._replace(text=f"before {seven} behind")]
+    held_out = parts.test[0]
+    more = [held_out._replace(text=f"before {copied} behind"), held_out._replace(text=f"before {seven} behind")]
     assert corpus.split(paragraphs + more).test == [*parts.test, more[1]]
 
 
@@ -80,8 +80,8 @@ def test_random_windows_depend_on_the_step_and_the_seed_alone():
     assert inputs.shape == (16, 8) and (targets == inputs + 1).all()
     np.testing.assert_equal(corpus.random_windows(tokens, 8, 16)(3), (inputs, targets))
     assert (batch_at(4)[0] != inputs).any() and (corpus.random_windows(tokens, 8, 16, seed=1)(3)[0] != inputs).any()
-    drawn = np.concatenate([batch_at(step)[1] for step in range(200)])
-    assert drawn.max() == 99 and drawn.min() == 1
+    windows = np.concatenate([batch_at(step)[1] for step in range(200)])
+    assert windows.max() == 99 and windows.min() == 1
 
 
 def test_the_longest_shared_run_is_of_whole_words():
@@ -130,13 +130,13 @@ def test_the_task_asks_once_behind_each_paragraph(tokenizer):
     assert [tokenizer.decode([token]).strip()[0] for token in ids] == ["a", "b", "c"]
     inputs, targets = corpus.which_package(tokenizer, paragraphs, 5, 12, seed=1)
     assert inputs.shape == targets.shape == (15, 12)
-    rows, places = np.nonzero(targets != corpus.COUNTED_OUT)
-    assert rows.tolist() == list(range(15)) and targets[rows, places].tolist() == np.arange(3).repeat(5).tolist()
+    rows, positions = np.nonzero(targets != corpus.COUNTED_OUT)
+    assert rows.tolist() == list(range(15)) and targets[rows, positions].tolist() == np.arange(3).repeat(5).tolist()
     texts = {each.text: each.package for each in paragraphs}
-    for row, place, name in zip(inputs, places, np.repeat(names, 5)):
-        assert row[0] == corpus.END_ID and (row[place:] == corpus.END_ID).all()
-        assert corpus.END_ID not in row[1:place]
-        written = tokenizer.decode(row[1:place]).strip()
+    for row, position, name in zip(inputs, positions, np.repeat(names, 5)):
+        assert row[0] == corpus.END_ID and (row[position:] == corpus.END_ID).all()
+        assert corpus.END_ID not in row[1:position]
+        written = tokenizer.decode(row[1:position]).strip()
         assert [package for each, package in texts.items() if each.startswith(written)] == [name]
     np.testing.assert_equal(corpus.which_package(tokenizer, paragraphs, 5, 12, seed=1), (inputs, targets))
 

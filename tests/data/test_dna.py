@@ -148,10 +148,10 @@ def test_codes_of_any_layout():
     """The same answer for one sequence, more axes, another dtype, and memory in another order; a sequence's end has no neighbour."""
     process = CpGDeamination(4, 0.1, 1.0)
     codes = np.random.default_rng(3).integers(0, 4, (6, 5, 7))
-    exact, drawn = process.probabilities(codes), process.sample(codes, np.random.default_rng(1))
+    exact, sampled = process.probabilities(codes), process.sample(codes, np.random.default_rng(1))
     for other in (codes.astype(np.uint8), np.asfortranarray(codes)):
         np.testing.assert_array_equal(process.probabilities(other), exact)
-        np.testing.assert_array_equal(process.sample(other, np.random.default_rng(1)), drawn)
+        np.testing.assert_array_equal(process.sample(other, np.random.default_rng(1)), sampled)
     np.testing.assert_array_equal(process.probabilities(codes[2, 3]), exact[2, 3])
     assert process.sample(codes[2, 3], np.random.default_rng(1)).shape == (7,)
     last_c = np.array([[0, 1], [2, 2]])  # in memory a G follows the C
@@ -163,8 +163,8 @@ def test_codes_of_any_layout():
 @pytest.mark.parametrize("process", PROCESSES, ids=str)
 def test_padding_stays_padding(process):
     codes = np.array([[0, 1, 2, PAD_CODE, PAD_CODE], [1, PAD_CODE, PAD_CODE, PAD_CODE, PAD_CODE]])
-    drawn = process.sample(np.tile(codes, (500, 1)), np.random.default_rng(0))
-    np.testing.assert_array_equal(drawn == PAD_CODE, np.tile(codes == PAD_CODE, (500, 1)))
+    sampled = process.sample(np.tile(codes, (500, 1)), np.random.default_rng(0))
+    np.testing.assert_array_equal(sampled == PAD_CODE, np.tile(codes == PAD_CODE, (500, 1)))
     assert not process.probabilities(codes)[codes == PAD_CODE].any()
 
 
@@ -221,13 +221,13 @@ def test_steps_of_a_seed_differ():
 
 @modest
 @given(some_sequences, st.integers(0, 3))
-def test_tokens_round_trip(sequences, room):
+def test_tokens_round_trip(sequences, padding):
     longest = max(map(len, sequences))
-    tokens = tokenize_and_pad(sequences, longest + room)
-    assert tokens.dtype == np.int64 and tokens.shape == (len(sequences), longest + room)
+    tokens = tokenize_and_pad(sequences, longest + padding)
+    assert tokens.dtype == np.int64 and tokens.shape == (len(sequences), longest + padding)
     for row, sequence in zip(tokens, sequences):
         assert row.tolist() == [VOCABULARY.index(letter) for letter in sequence] + [PAD_ID] * (
-            longest + room - len(sequence)
+            longest + padding - len(sequence)
         )
     assert detokenize(tokens) == sequences
     np.testing.assert_array_equal(tokenize_and_pad(pd.Series(map(str.lower, sequences))), tokens[:, :longest])
@@ -523,11 +523,11 @@ def refused_by_a_process(kind, name: str) -> list:
 
 
 def refused_as_codes(process: Process) -> list:
-    def draw(codes):
+    def sample(codes):
         return process.sample(codes, np.random.default_rng(0))
 
     rows = [(lambda: process.sample([[0, 1]], 0), TypeError, "rng")]
-    for function in (process.probabilities, draw):
+    for function in (process.probabilities, sample):
         rows += [
             (lambda function=function: function([[0, 5]]), ValueError, "ancestors hold the code 5"),
             (lambda function=function: function([[0, -1]]), ValueError, "ancestors hold the code -1"),

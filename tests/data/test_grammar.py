@@ -379,8 +379,8 @@ def brute_force(likelihoods: np.ndarray) -> np.ndarray:
     result = np.zeros(likelihoods.shape)
     for words, probability in derived(SENTENCE, len(likelihoods)):
         if len(words) == len(likelihoods):
-            places = np.arange(len(words)), [WORDS.index(word) for word in words]
-            result[places] += probability * likelihoods[places].prod()
+            indices = np.arange(len(words)), [WORDS.index(word) for word in words]
+            result[indices] += probability * likelihoods[indices].prod()
     return result / result.sum(1, keepdims=True)
 
 
@@ -426,7 +426,7 @@ def test_several_hidden_words():
         np.testing.assert_allclose([found.get(word, 0) for word in WORDS], exact, rtol=1e-9)
     assert "walks" in masked_word_probabilities(words, 6, [1]) and "walks" not in masked_word_probabilities(words, 6)
     together, alone = (
-        np.mean([entropy_of(masked_word_probabilities(words, place, hidden)) for place in (1, 6)])
+        np.mean([entropy_of(masked_word_probabilities(words, index, hidden)) for index in (1, 6)])
         for hidden in ([1, 6], [])
     )
     assert together > alone + 0.05
@@ -438,15 +438,15 @@ def test_hidden_words_come_as_often_as_their_exact_distributions_say(seed):
     sentences = sample(250, (2, seed))
     positions = [np.flatnonzero(rng.random(len(sentence.split())) < 0.2) for sentence in sentences]
     costs, highest, losses, hits = [], [], [], []
-    for sentence, places in zip(sentences, positions):
+    for sentence, hidden in zip(sentences, positions):
         words = sentence.split()
         loss = hit = 0.0
-        for place in places:
-            exact = masked_word_probabilities(sentence, place, places)
+        for position in hidden:
+            exact = masked_word_probabilities(sentence, position, hidden)
             costs.append(entropy_of(exact))
             highest.append(max(exact.values()))
-            loss += -math.log(exact[words[place]]) - costs[-1]
-            hit += (max(exact, key=exact.get) == words[place]) - highest[-1]
+            loss += -math.log(exact[words[position]]) - costs[-1]
+            hit += (max(exact, key=exact.get) == words[position]) - highest[-1]
         losses.append(loss)
         hits.append(hit)
     assert within_5_standard_errors(losses, 0) and within_5_standard_errors(hits, 0)

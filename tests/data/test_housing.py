@@ -82,8 +82,8 @@ def test_split(seed, fraction):
     np.testing.assert_allclose(parts.x_train.std(0), 1, atol=1e-12)
     assert np.abs(parts.x_test.mean(0)).max() > 1e-4  # its own mean would be exactly 0: a leak
     # Every row is in one of the parts, beside its own target, and scaled as the training rows are.
-    place = {value: row for row, value in enumerate(table.target)}
-    train, test = ([place[value] for value in part[:, 0]] for part in (parts.y_train, parts.y_test))
+    row_of = {value: row for row, value in enumerate(table.target)}
+    train, test = ([row_of[value] for value in part[:, 0]] for part in (parts.y_train, parts.y_test))
     assert sorted(train + test) == list(range(2000))
     mean, std = table.features[train].mean(0), table.features[train].std(0)
     np.testing.assert_allclose(parts.x_train * std + mean, table.features[train], rtol=1e-10)

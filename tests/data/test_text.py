@@ -233,8 +233,8 @@ paragraphs = text.docstrings(("sklearn",))
 print(len(paragraphs), "sklearn" in sys.modules, len({p.text for p in paragraphs}) == len(paragraphs))
 print(paragraphs == text.docstrings(["sklearn"]))
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert int(told[0]) > 1000 and told[1:] == ["False", "True", "True"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert int(output[0]) > 1000 and output[1:] == ["False", "True", "True"]
 
 
 @pytest.mark.parametrize("package", text.RECORDS)

@@ -53,6 +53,6 @@ def test_a_picture_without_text_is_noticed():
 @pytest.mark.parametrize("name", ["numpy", "pytorch", "keras", "compare"])
 def test_every_figure_of_a_rebuilt_chapter_is_described(name):
     notebook = nbformat.read(ATTENTION / f"{name}.ipynb", as_version=4)
-    told = heard(notebook)
-    assert told and all(re.search(r"\w+ \w+ \w+", text) for text in told)
-    assert not any("No description" in text for text in told)
+    texts = heard(notebook)
+    assert texts and all(re.search(r"\w+ \w+ \w+", text) for text in texts)
+    assert not any("No description" in text for text in texts)

@@ -63,14 +63,14 @@ def test_what_a_chapter_draws_is_tested(chapter):
 
 
 def test_no_two_diagrams_have_the_same_description():
-    told = []
+    descriptions = []
     for function in itertools.chain(drawn_by(diagrams).values(), *(of_chapter(each).values() for each in CHAPTERS)):
         parameters = list(inspect.signature(function).parameters)
         if not parameters:
-            told.append(function().alt)
+            descriptions.append(function().alt)
         if parameters == ["norm_first"]:
-            told += [function(True).alt, function(False).alt]
-    assert len(set(told)) == len(told) > 20
+            descriptions += [function(True).alt, function(False).alt]
+    assert len(set(descriptions)) == len(descriptions) > 20
 
 
 def luminance(color):

@@ -42,8 +42,8 @@ def test_a_heatmap_without_negative_numbers_begins_at_the_smallest_and_can_have_
 
 
 def test_a_heatmap_says_where_the_rows_of_a_square_one_are_largest():
-    told = embeddings.heatmap(np.eye(3)[:2], "feature", "token", value_label="weight").alt
-    assert told == "Heat map of weight, 2 rows (token) by 3 columns (feature), from 0 to 1."
+    description = embeddings.heatmap(np.eye(3)[:2], "feature", "token", value_label="weight").alt
+    assert description == "Heat map of weight, 2 rows (token) by 3 columns (feature), from 0 to 1."
     assert embeddings.heatmap(np.eye(4), "p", "p", square=True).alt.endswith("Each row is largest on the diagonal.")
     assert "diagonal" not in embeddings.heatmap(np.eye(4)[::-1], "p", "p", square=True).alt
 

@@ -122,7 +122,7 @@ def test_tokens_that_occur_again_are_named_with_their_position():
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 6), (12, 12, 20), (2, 2, 128)])
 def test_the_page_without_its_data_is_small_and_asks_for_nothing(shape):
-    page = page_of(some_weights(*shape), [f"t{place}" for place in range(shape[-1])])
+    page = page_of(some_weights(*shape), [f"t{index}" for index in range(shape[-1])])
     data = page[page.rindex("\n})({") + 4 : page.rindex(");\n</script>")]
     table = page[page.index("<table") : page.index("</table>")]
     bare = re.sub('base64,[^"]+', "", page.replace(data, "").replace(table, ""))
@@ -177,14 +177,14 @@ def test_the_description_tells_the_text_and_the_heads_that_read_the_previous_tok
     weights = np.tile(np.eye(3), (2, 2, 1, 1))
     weights[0, 1] = [[1, 0, 0], [1, 0, 0], [0, 0.5, 0.5]]
     weights[1, 0] = [[1, 0, 0], [0, 0, 0], [0, 0.3, 0.7]]
-    told = "Attention weights of 2 layers with 2 heads each, 3 tokens: the ·cat ⏎."
+    description = "Attention weights of 2 layers with 2 heads each, 3 tokens: the ·cat ⏎."
     tokens = ["the", " cat", "\n"]
     assert repr(plots.attention_explorer(weights, tokens)) == (
-        f"{told} The previous token is read most, on average, by head 1 of layer 0 (75%), head 0 of layer 1 (15%)."
+        f"{description} The previous token is read most, on average, by head 1 of layer 0 (75%), head 0 of layer 1 (15%)."
     )
-    assert repr(plots.attention_explorer(weights, tokens, trained=True)) == told
+    assert repr(plots.attention_explorer(weights, tokens, trained=True)) == description
     assert repr(plots.attention_explorer([[[[1]]]], ["a"])) == "Attention weights of 1 layer with 1 head, 1 token: a."
-    long = plots.attention_explorer(some_weights(1, 1, 30), [str(place) for place in range(30)], trained=True)
+    long = plots.attention_explorer(some_weights(1, 1, 30), [str(index) for index in range(30)], trained=True)
     assert repr(long).endswith("30 tokens: " + " ".join(map(str, range(24))) + " ….")
 
 

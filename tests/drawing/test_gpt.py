@@ -41,14 +41,14 @@ def test_kept_words_draw_the_probabilities_that_they_are_given(figures):
 
 def test_a_cache_is_described_and_not_clipped(check_picture):
     check_picture(
-        lambda: gpt.cache_filling(STORY, {"prefill": KEYS[:3], "decode": KEYS}, room=5),
+        lambda: gpt.cache_filling(STORY, {"prefill": KEYS[:3], "decode": KEYS}, capacity=5),
         "A cache of 5 positions after each call. prefill fills a, b, c, 2 of 5 are empty; "
         "decode fills d, 1 of 5 are empty.",
     )
 
 
 def test_a_cache_shows_its_numbers_and_frames_what_is_new(figures):
-    figure = gpt.cache_filling(STORY, {"prefill": KEYS[:3], "decode": -KEYS}, room=5)
+    figure = gpt.cache_filling(STORY, {"prefill": KEYS[:3], "decode": -KEYS}, capacity=5)
     numbers = [[t.get_text() for t in axes.texts if "." in t.get_text()] for axes in figure.axes]
     assert numbers[0] == [f"{value:.1f}" for value in KEYS[:3].ravel()]
     assert numbers[1] == [f"{value:.1f}" for value in -KEYS.ravel()]

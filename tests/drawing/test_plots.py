@@ -75,8 +75,8 @@ def test_panels_may_have_axes_of_their_own(figures):
 
 
 def test_maps_and_bars_describe_themselves_when_no_text_is_given():
-    told = plots.attention_map(np.array([[0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]), "GA", "GAT", title="a map").alt
-    assert told == (
+    description = plots.attention_map(np.array([[0.1, 0.9, 0.0], [0.0, 0.0, 0.0]]), "GA", "GAT", title="a map").alt
+    assert description == (
         "Attention map, a map: 2 queries, 3 keys. Head 0, each query and the keys it attends to most: "
         "G to A1; A to nothing."
     )
@@ -211,10 +211,10 @@ def test_bars_of_rounds_have_their_range_and_overlapping_ones_are_equal(figures)
 
 
 def test_rounds_are_told_in_the_description():
-    told = plots.bars({"forward\nalone": {"a": [1.0, 1.25, 1.125]}}, "ms").alt
-    assert told.endswith(" Median and range of the rounds: forward alone: a 1.12 (1 to 1.25).")
-    told = plots.lines([8, 16], {"a": [[1, 3, 2], [4, 4, 5]], "b": [1, 2]}, "length", "ms").alt
-    assert told.endswith(" Median and range of the rounds: a: 8 2 (1 to 3), 16 4 (4 to 5).")
+    description = plots.bars({"forward\nalone": {"a": [1.0, 1.25, 1.125]}}, "ms").alt
+    assert description.endswith(" Median and range of the rounds: forward alone: a 1.12 (1 to 1.25).")
+    description = plots.lines([8, 16], {"a": [[1, 3, 2], [4, 4, 5]], "b": [1, 2]}, "length", "ms").alt
+    assert description.endswith(" Median and range of the rounds: a: 8 2 (1 to 3), 16 4 (4 to 5).")
 
 
 def test_show_closes_a_figure_of_pyplot():

@@ -20,13 +20,13 @@ def modules(folder: Path) -> set[str]:
 
 def differences(committed: Path, fresh: Path) -> list[str]:
     """A sentence for each module that is not what the notebooks export."""
-    told = [
+    messages = [
         f"shared/{name} is exported by no notebook: delete it" for name in sorted(modules(committed) - modules(fresh))
     ]
-    told += [f"shared/{name} is missing: run make export" for name in sorted(modules(fresh) - modules(committed))]
+    messages += [f"shared/{name} is missing: run make export" for name in sorted(modules(fresh) - modules(committed))]
     both = sorted(modules(fresh) & modules(committed))
     _, changed, _ = filecmp.cmpfiles(committed, fresh, both, shallow=False)
-    return told + [
+    return messages + [
         f"shared/{name} differs from its notebook: run make export; a change belongs into the notebook"
         for name in changed
     ]
@@ -44,8 +44,8 @@ def exported(folder: Path) -> Path:
 
 
 def test_modules_are_what_the_notebooks_export(tmp_path):
-    told = differences(ROOT / "shared", exported(tmp_path))
-    assert not told, "\n".join(told)
+    message = differences(ROOT / "shared", exported(tmp_path))
+    assert not message, "\n".join(message)
 
 
 def test_a_stale_an_edited_and_an_orphaned_module_are_found(tmp_path):
@@ -60,10 +60,10 @@ def test_a_stale_an_edited_and_an_orphaned_module_are_found(tmp_path):
     (copy / first).write_text((fresh / first).read_text() + "\nedited = True\n")
     (copy / second).unlink()
     (copy / "numpy" / "orphan.py").write_text("")
-    told = " ".join(differences(copy, fresh))
-    assert f"shared/{first} differs" in told
-    assert f"shared/{second} is missing" in told
-    assert "shared/numpy/orphan.py is exported by no notebook" in told
+    message = " ".join(differences(copy, fresh))
+    assert f"shared/{first} differs" in message
+    assert f"shared/{second} is missing" in message
+    assert "shared/numpy/orphan.py is exported by no notebook" in message
 
 
 def test_every_twin_exports_a_module():

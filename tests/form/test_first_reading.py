@@ -18,45 +18,47 @@ TYPES = re.compile(rf"\b({'|'.join(set(contracts.__all__) - {'Any'})})\b")
 
 def faults_of_folds(notebook: nbformat.NotebookNode) -> list[str]:
     """A sentence for each fold that shows too much or too little."""
-    told = []
+    messages = []
     inside = False
     for cell in notebook.cells:
         for level, text, line in folds.headings(cell):
             starts = text.startswith("Later")
             if starts and level != 3:
-                told.append(f"cell {cell.id}: a Later section has a ### heading")
+                messages.append(f"cell {cell.id}: a Later section has a ### heading")
             if line and (starts or (inside and level <= 3)):
-                told.append(f"cell {cell.id}: {text!r} must begin its cell, because whole cells are hidden")
+                messages.append(f"cell {cell.id}: {text!r} must begin its cell, because whole cells are hidden")
             if starts and len(cell.source.strip().split("\n\n")) > 2:
-                told.append(f"cell {cell.id}: more than a paragraph below {text!r} stays visible: begin another cell")
+                messages.append(
+                    f"cell {cell.id}: more than a paragraph below {text!r} stays visible: begin another cell"
+                )
             inside = starts or (inside and level > 3)
     for before, cell in pairwise(notebook.cells):
         asks = before.cell_type == "markdown" and "**Predict" in before.source.strip().split("\n\n")[-1]
         if asks and not folds.is_answer(cell):
-            told.append(f"cell {cell.id} answers a prediction, and is not tagged {folds.ANSWER}")
+            messages.append(f"cell {cell.id} answers a prediction, and is not tagged {folds.ANSWER}")
     for cell in code(notebook):
         if folds.is_answer(cell) and all(output == folds.BLANK for output in cell.outputs):
-            told.append(f"cell {cell.id} is tagged {folds.ANSWER}, and has no output")
-    return told
+            messages.append(f"cell {cell.id} is tagged {folds.ANSWER}, and has no output")
+    return messages
 
 
 def faults_of_lesson(notebook: nbformat.NotebookNode) -> list[str]:
     """A sentence for each thing that a first reader of a NumPy notebook should not meet, or misses."""
-    told = []
+    messages = []
     for cell in code(notebook):
         others = sorted(name for name in imported(cell.source) if FRAMEWORK.match(name))
         if others:
-            told.append(f"cell {cell.id} imports {others[0]}, which is for compare or a test")
+            messages.append(f"cell {cell.id} imports {others[0]}, which is for compare or a test")
         if cell.source.startswith("#| export"):
             functions = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.FunctionDef)]
-            told += [
+            messages += [
                 f"cell {cell.id}: {function.name} has more than one decorator"
                 for function in functions
                 if len(function.decorator_list) > 1
             ]
     found = sections(notebook)
     for title in takewhile(lambda title: title != "Build it", found):
-        told += [
+        messages += [
             f"cell {cell.id} speaks of types before the idea"
             for cell in found[title]
             if cell.cell_type == "code" and TYPES.search(cell.source)
@@ -65,11 +67,11 @@ def faults_of_lesson(notebook: nbformat.NotebookNode) -> list[str]:
     exercises = re.split(r"^(?=\*\*\d\d\.\d+ )", asked, flags=re.MULTILINE)
     to_code = [each.lower() for each in exercises if re.match(r"\*\*[^*]+\*\* \(code", each)]
     if not any("close the book" in each for each in to_code):
-        told.append("no code exercise says close the book")
+        messages.append("no code exercise says close the book")
     links = [link for cell in found["Next"] for link in assemble.links(cell.source) if link.startswith("http")]
     if not 2 <= len(set(links)) <= 4:
-        told.append(f"Next has {len(set(links))} links to read on: expected two to four")
-    return told
+        messages.append(f"Next has {len(set(links))} links to read on: expected two to four")
+    return messages
 
 
 @for_each_page(with_a_main_line())

@@ -37,21 +37,21 @@ IMAGE = re.compile(r"!\[(?P<markdown>[^\]]*)\]\(|<img(?P<html>[^>]*)>")
 
 def faults(notebook: nbformat.NotebookNode) -> list[str]:
     """A sentence for everything that a reader should not meet in this notebook."""
-    told = []
+    messages = []
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if not code:
-        told.append("no code cell")
+        messages.append("no code cell")
     timed = {cell.id: cell.metadata["timed_source"] for cell in code if "timed_source" in cell.metadata}
     if timed != notebooks.timed_sources(notebook):
-        told.append("a cell that draws times was changed since: make run draws it anew")
+        messages.append("a cell that draws times was changed since: make run draws it anew")
     counts = [cell.execution_count for cell in code]
     if counts != list(range(1, len(code) + 1)):
-        told.append(f"cells were not run in order: {counts}")
+        messages.append(f"cells were not run in order: {counts}")
     for cell in notebook.cells:
         where = f"cell {cell.id}"
         if not cell.source.strip():
-            told.append(f"{where} is empty")
-        told += [
+            messages.append(f"{where} is empty")
+        messages += [
             f"{where} has a picture without alt text"
             for match in IMAGE.finditer(cell.source)
             if cell.cell_type == "markdown" and not alt_of(match)
@@ -59,18 +59,18 @@ def faults(notebook: nbformat.NotebookNode) -> list[str]:
     for cell in code:
         where = f"cell {cell.id}"
         if cell.source.lstrip().startswith(("!", "%")):
-            told.append(f"{where} starts with a shell or magic line")
+            messages.append(f"{where} starts with a shell or magic line")
         for output in cell.outputs:
             if output.output_type == "error":
-                told.append(f"{where} stores the error {output.ename}")
+                messages.append(f"{where} stores the error {output.ename}")
             if output.get("name") == "stderr" and "%|" not in output.text:
-                told.append(f"{where} stores a warning: {output.text[:80]!r}")
-            told += [f"{where} shows a picture without alt text" for _ in range(pictures_without_alt(output))]
-            told += [f"{where} stores {fault}" for fault in heavy_pictures(output)]
+                messages.append(f"{where} stores a warning: {output.text[:80]!r}")
+            messages += [f"{where} shows a picture without alt text" for _ in range(pictures_without_alt(output))]
+            messages += [f"{where} stores {fault}" for fault in heavy_pictures(output)]
     found = ABSOLUTE.search(re.sub(r"data:image[^\"'\\]*", "", json.dumps(notebook)))
     if found:
-        told.append(f"an absolute path: {found.group()!r}")
-    return told
+        messages.append(f"an absolute path: {found.group()!r}")
+    return messages
 
 
 def alt_of(match: re.Match) -> str:

@@ -167,28 +167,31 @@ def public_of(chapter: str) -> dict[str, dict[str, list[str]]]:
 
 def parameters(function: ast.FunctionDef) -> list[str]:
     """Names, with "=" and the default of those that have one."""
-    places, named = function.args.posonlyargs + function.args.args, function.args.kwonlyargs
-    defaults = [None] * (len(places) - len(function.args.defaults)) + function.args.defaults + function.args.kw_defaults
-    told = [
-        each.arg + (f"={ast.unparse(default)}" if default else "") for each, default in zip([*places, *named], defaults)
+    positional, named = function.args.posonlyargs + function.args.args, function.args.kwonlyargs
+    defaults = (
+        [None] * (len(positional) - len(function.args.defaults)) + function.args.defaults + function.args.kw_defaults
+    )
+    listed = [
+        each.arg + (f"={ast.unparse(default)}" if default else "")
+        for each, default in zip([*positional, *named], defaults)
     ]
-    return told + [each.arg for each in (function.args.vararg, function.args.kwarg) if each]
+    return listed + [each.arg for each in (function.args.vararg, function.args.kwarg) if each]
 
 
 def differences(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
     """A sentence for each name or parameter that a track has and another has not."""
-    told = []
+    messages = []
     reference = by_track["numpy"]
     for track in ("pytorch", "keras"):
         found = by_track[track]
-        told += [f"{chapter}: numpy has {name}, {track} has not" for name in reference if name not in found]
-        told += [f"{chapter}: {track} has {name}, numpy has not" for name in found if name not in reference]
-        told += [
+        messages += [f"{chapter}: numpy has {name}, {track} has not" for name in reference if name not in found]
+        messages += [f"{chapter}: {track} has {name}, numpy has not" for name in found if name not in reference]
+        messages += [
             f"{chapter}: {name} takes ({', '.join(reference[name])}) in numpy and ({', '.join(found[name])}) in {track}"
             for name in reference
             if name in found and reference[name] != found[name]
         ]
-    return told
+    return messages
 
 
 @for_each_chapter()
@@ -205,7 +208,7 @@ def test_declared_extras_and_functions_exist():
 
 def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
     """A sentence for each default that is not that of the tables, and for each entry of the chapter's table that nothing has."""
-    others, told, used = OTHER_DEFAULTS[chapter], [], set()
+    others, messages, used = OTHER_DEFAULTS[chapter], [], set()
     for track, found in by_track.items():
         for name, given in found.items():
             for each in given:
@@ -218,8 +221,8 @@ def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> l
                         f"{parameter}={value}" if value else f"{parameter} without a default"
                         for value in (default, expected)
                     ]
-                    told.append(f"{track}: {name} has {words[0]}: expected {words[1]}")
-    return told + [f"no track has {key}" for key in others if key not in used]
+                    messages.append(f"{track}: {name} has {words[0]}: expected {words[1]}")
+    return messages + [f"no track has {key}" for key in others if key not in used]
 
 
 @for_each_chapter()
@@ -252,10 +255,10 @@ def test_a_default_that_is_changed_or_gone_is_found():
                 track: sources[track].replace(old, new) if track in changed else sources[track] for track in TRACKS
             }
             names = ("EncoderBlock", "Encoder")
-            told = wrong_defaults("encoder", {track: public(track, names, copies[track]) for track in TRACKS})
+            messages = wrong_defaults("encoder", {track: public(track, names, copies[track]) for track in TRACKS})
             name, default = old.partition(":")[0], old.rpartition(" ")[2]
-            assert len(told) == 2 * len(changed)  # a block, and a stack of them
-            assert all(each.endswith(f": expected {name}={default}") for each in told)
+            assert len(messages) == 2 * len(changed)  # a block, and a stack of them
+            assert all(each.endswith(f": expected {name}={default}") for each in messages)
     source = source_of("numpy", "bert").replace("    rate: float = 0.15,\n", "")
     found = public("numpy", compared("numpy", "bert"), source)
     assert wrong_defaults("bert", {"numpy": found}) == ["no track has mask_tokens(rate)"]
@@ -263,7 +266,7 @@ def test_a_default_that_is_changed_or_gone_is_found():
 
 def test_differences_are_told_in_a_sentence():
     numpy = {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"], "only_here": []}
-    told = differences(
+    messages = differences(
         "06_attention",
         {
             "numpy": numpy,
@@ -271,7 +274,7 @@ def test_differences_are_told_in_a_sentence():
             "keras": {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"]},
         },
     )
-    assert told == [
+    assert messages == [
         "06_attention: Layer takes (d_model, dropout) in numpy and (dropout, d_model) in pytorch",
         "06_attention: numpy has only_here, keras has not",
     ]
@@ -389,8 +392,8 @@ def test_steps_that_do_not_rise_are_refused(lines):
 def columns_of(**tracks: str) -> dict:
     """The steps of each track, from comments without their sharps, such as "1 a, 2 to 3 b"."""
     return {
-        track: split_steps(track, [line for each in told.split(", ") for line in (f"# {each}", "x")])
-        for track, told in tracks.items()
+        track: split_steps(track, [line for each in messages.split(", ") for line in (f"# {each}", "x")])
+        for track, messages in tracks.items()
     }
 
 

@@ -37,14 +37,14 @@ def test_every_exercise_that_is_mentioned_exists(chapter):
 
 @for_each_chapter()
 def test_every_exercise_has_its_answer_and_a_prediction_the_right_one(chapter):
-    told = answers(chapter)
+    text = answers(chapter)
     for name, kind in asked(chapter).items():
         if kind == "predict":
-            given = re.search(rf"^- \*\*{re.escape(name)}\*\* is `([^`]+)`", told, re.MULTILINE)
+            given = re.search(rf"^- \*\*{re.escape(name)}\*\* is `([^`]+)`", text, re.MULTILINE)
             assert given, f"{name} has no answer"
             assert exercises.judge(name, ast.literal_eval(given[1]))[0] == "right", f"{name}: {given[1]}"
         elif kind == "code":
-            assert f'solution("{name}")' in told, name
+            assert f'solution("{name}")' in text, name
             exercises._find(name)
         else:
-            assert re.search(rf"^- \*\*{re.escape(name)}\*\* ", told, re.MULTILINE), name
+            assert re.search(rf"^- \*\*{re.escape(name)}\*\* ", text, re.MULTILINE), name

@@ -122,7 +122,7 @@ NUMBERS = {
     "dna_mutation.predict_sequence": "returns text",
     "gpt.GPTModel": "asks whether a token is padding",
     "gpt.KVCache": "is a list of LayerCache",
-    "gpt.draw": "adds up in float64 on the CPU",
+    "gpt.sample": "adds up in float64 on the CPU",
     "gpt.generate": "returns tokens, and may stop at one",
     "real_text.Recorder": "writes a file",
     "real_text.add_lora": "changes a GPTModel",

@@ -9,7 +9,7 @@ from shared.frameworks.history import History, model_card, provenance, read_hist
 RUN = {"num_steps": 30, "sizes": {"d_model": 8}, "source": ("numpy",)}
 
 
-def told(steps: int, validation: float) -> dict:
+def measured(steps: int, validation: float) -> dict:
     return {"steps": steps, "training": 1.0, "validation": validation, "seconds": 5.0, "threads": 2, "samples": []}
 
 
@@ -17,7 +17,7 @@ def test_a_run_goes_on_with_its_own_history(tmp_path):
     first = History(tmp_path, RUN)
     assert first.curve == [] and first.is_best(9.0)
     for steps, loss in ((10, 3.0), (20, 2.0), (30, 2.5)):
-        first.add(**told(steps, loss))
+        first.add(**measured(steps, loss))
     assert not first.is_best(2.0) and first.is_best(1.9)
     again = History(tmp_path, RUN)
     assert again.curve == first.curve == read_history(tmp_path)["curve"]
@@ -55,7 +55,7 @@ def test_a_history_that_is_missing_is_an_error(tmp_path):
 
 
 def test_the_time_of_a_step_is_a_median():
-    curve = [told(10, 1), told(20, 1), told(30, 1) | {"seconds": 500.0}]
+    curve = [measured(10, 1), measured(20, 1), measured(30, 1) | {"seconds": 500.0}]
     assert seconds_per_step(curve) == 0.5
 
 
@@ -70,8 +70,8 @@ def test_the_card_says_what_was_measured(tmp_path):
         {"package": "sklearn", "version": "0.9", "license": "MIT", "paragraphs": 7, "digest": "1b"},
     ]
     history = History(tmp_path, run, packages)
-    history.add(**told(600, 3.5) | {"seconds": 300.0})
-    history.add(**told(1200, 3.6) | {"seconds": 300.0})
+    history.add(**measured(600, 3.5) | {"seconds": 300.0})
+    history.add(**measured(1200, 3.6) | {"seconds": 300.0})
     for part, nats in (("validation", 3.5), ("test", 3.456)):
         history.result[part] = {"nats_per_token": nats, "bits_per_byte": nats / 2}
     history.write()

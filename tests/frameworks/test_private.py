@@ -97,11 +97,11 @@ def test_keras_optimizers_know_the_place_of_a_variable():
         each.build((None, 2))
     optimizer = keras.optimizers.SGD()
     optimizer.build(layer.trainable_variables)
-    assert [private.place_of(variable, optimizer) for variable in layer.trainable_variables] == [0, 1]
+    assert [private.index_of(variable, optimizer) for variable in layer.trainable_variables] == [0, 1]
     if keras.backend.backend() == "tensorflow":  # which hands this to `update_step`
-        assert private.place_of(layer.bias.value, optimizer) == 1
+        assert private.index_of(layer.bias.value, optimizer) == 1
     with pytest.raises(KeyError):
-        private.place_of(other.kernel, optimizer)
+        private.index_of(other.kernel, optimizer)
 
 
 LAYER_NORM_ON_JAX = """

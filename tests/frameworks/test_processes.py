@@ -212,9 +212,9 @@ def test_a_worker_of_a_cluster_that_fails_is_told_and_the_others_end(alone, thre
     if threads == 2:
         monkeypatch.setenv("SECOND_THREAD", "")
     noted = tmp_path / "pid"
-    with pytest.raises(RuntimeError) as told:
+    with pytest.raises(RuntimeError) as caught:
         processes.cluster(alone, "fail", noted)
-    assert "ValueError: no data" in str(told.value) and "worker 1 " in str(told.value)
+    assert "ValueError: no data" in str(caught.value) and "worker 1 " in str(caught.value)
     assert ended(int(noted.read_text()))
 
 
@@ -246,9 +246,9 @@ def test_workers_that_the_network_could_reach_are_not_started_unless_that_is_all
     refuse = "import fcntl\ndef refuse(*given): raise PermissionError(1, 'not permitted')\nfcntl.ioctl = refuse\n"
     (tmp_path / "sitecustomize.py").write_text(refuse)
     monkeypatch.delenv("THREE_WAYS_OPEN_NETWORK", raising=False)
-    with pytest.raises(RuntimeError, match="THREE_WAYS_OPEN_NETWORK") as told:
+    with pytest.raises(RuntimeError, match="THREE_WAYS_OPEN_NETWORK") as caught:
         processes.cluster(alone)
-    assert "imported" not in str(told.value)
+    assert "imported" not in str(caught.value)
     monkeypatch.setenv("THREE_WAYS_OPEN_NETWORK", "1")
     assert processes.cluster(alone).count("imported") in (1, 4)
 

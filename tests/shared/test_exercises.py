@@ -35,7 +35,7 @@ MISTAKES = [of_its_chapter(name, sentence) for name, exercise in EXERCISES.items
 @pytest.fixture(autouse=True)
 def own_progress(tmp_path, monkeypatch):
     monkeypatch.setenv("THREE_WAYS_FOLDER", str(tmp_path))
-    exercises._told().clear()
+    exercises._shown().clear()
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -79,9 +79,9 @@ def test_what_is_no_listed_mistake_is_told_by_shape_dtype_or_difference():
 
 
 @pytest.mark.chapter("06")
-@pytest.mark.parametrize(("name", "track", "told"), [("06.11", "numpy", "'06.11'"), ("06.2", "jax", "track")])
-def test_what_is_refused_is_named(name, track, told):
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize(("name", "track", "message"), [("06.11", "numpy", "'06.11'"), ("06.2", "jax", "track")])
+def test_what_is_refused_is_named(name, track, message):
+    with pytest.raises(ValueError, match=message):
         exercises.judge(name, lambda q, k, v: q, track)
 
 
@@ -114,11 +114,11 @@ def test_other_frameworks_and_hints(capsys):
 
     exercises.check("06.2", torch_attention, track="pytorch")
     assert "right" in capsys.readouterr().out
-    told = []
+    counts = []
     for _ in range(4):
         exercises.hint("06.2")
-        told.append(capsys.readouterr().out.count("hint "))
-    assert told == [1, 2, 3, 3]
+        counts.append(capsys.readouterr().out.count("hint "))
+    assert counts == [1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("name", CODE)
@@ -209,8 +209,8 @@ def test_an_edition_without_solutions_says_so(tmp_path):
     shutil.copytree(Path(exercises.__file__).parents[1], tmp_path / "shared")
     shutil.rmtree(tmp_path / "shared/exercises/solutions")
     code = "from shared.exercises import hint, solution; hint('06.2'); solution('06.2')"
-    told = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
-    assert told.splitlines()[-1] == "The solutions are not part of this edition."
+    output = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert output.splitlines()[-1] == "The solutions are not part of this edition."
 
 
 @pytest.mark.chapter("01")

@@ -21,9 +21,12 @@ SOURCE = ROOT / "tools" / "course.py"
 def test_another_python_is_told_which_one_is_needed():
     older = "import sys; sys.version_info = (3, 10, 9); sys.argv = ['course.py', 'lab']; "
     code = f"{older}import runpy; runpy.run_path({str(SOURCE)!r}, run_name='__main__')"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert told.returncode == 1 and len(told.stderr.splitlines()) == 2
-    assert told.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed") and "make lab PYTHON=python3.11" in told.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 1 and len(result.stderr.splitlines()) == 2
+    assert (
+        result.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed")
+        and "make lab PYTHON=python3.11" in result.stderr
+    )
 
 
 def test_an_old_python_can_read_the_file_that_refuses_it():
@@ -125,8 +128,8 @@ def test_what_make_is_told_becomes_an_option():
 
 @pytest.mark.parametrize("words", [("lint", "CHAPTER=06"), ("lab", "TRACK=jax"), ("test", "COLOR=red")])
 def test_what_a_command_does_not_take_is_said(words):
-    told = subprocess.run([sys.executable, SOURCE, *words], capture_output=True, text=True, check=False)
-    assert told.returncode == 2 and words[1].split("=")[1] in told.stderr
+    result = subprocess.run([sys.executable, SOURCE, *words], capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and words[1].split("=")[1] in result.stderr
 
 
 def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
@@ -149,8 +152,8 @@ def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):
     options, arguments = selection.on_a_device("cuda", None)[:2], selection.on_a_device("cuda", "06")[2:]
     assert options[0] == "-o" and "--nbval-lax" in options[1]
     assert [Path(argument).name for argument in arguments] == ["test_devices.py", "pytorch.ipynb"]
-    told = capsys.readouterr().out
-    assert "notebooks/06_attention/pytorch.ipynb on cuda: " in told and "09_training/pytorch.ipynb" in told
+    output = capsys.readouterr().out
+    assert "notebooks/06_attention/pytorch.ipynb on cuda: " in output and "09_training/pytorch.ipynb" in output
     with pytest.raises(SystemExit, match="chapter 03"):
         selection.on_a_device("cuda", "03")
 
@@ -165,9 +168,9 @@ def test_platforms_fails_where_a_package_is_not_pinned(environment, monkeypatch,
 
 
 def test_make_has_the_commands_of_this_file_and_no_others():
-    told = (ROOT / "Makefile").read_text().partition("COMMANDS := ")[2].partition("\n\n")[0]
+    commands = (ROOT / "Makefile").read_text().partition("COMMANDS := ")[2].partition("\n\n")[0]
     listed = subprocess.run([sys.executable, SOURCE, "--help"], capture_output=True, text=True, check=True).stdout
     assert (
         re.findall(r"^    ([a-z-]+)(?:  |$)", listed.partition("positional")[2], re.MULTILINE)
-        == told.replace("\\", "").split()
+        == commands.replace("\\", "").split()
     )

@@ -33,8 +33,8 @@ def kernels(kind: str) -> dict:
     """What each library says in a process that is to compute as this kind of processor."""
     environment = {name: value for name, value in os.environ.items() if name not in WITHOUT - {"OPENBLAS_CORETYPE"}}
     environment |= {"MKL_VERBOSE": "1", "ONEDNN_VERBOSE": "1", **processors.variables(kind, environment)}
-    said = subprocess.run([sys.executable, "-c", ASKED], env=environment, capture_output=True, text=True, check=True)
-    lines = said.stdout
+    result = subprocess.run([sys.executable, "-c", ASKED], env=environment, capture_output=True, text=True, check=True)
+    lines = result.stdout
     found = json.loads(re.search(r"^asked (.+)$", lines, re.MULTILINE)[1])
     found["oneDNN"] = re.findall(r"info,cpu,isa:(.+)$", lines, re.MULTILINE)
     found["MKL"] = re.findall(r"CNR:(\w+)", lines)
@@ -71,8 +71,8 @@ def test_tensorflow_multiplies_in_bfloat16_as_any_processor(kind):
     environment = {name: value for name, value in os.environ.items() if name not in WITHOUT} | processors.variables(
         kind
     )
-    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert (said.returncode, said.stdout.strip()) == (0, "8.0")
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout.strip()) == (0, "8.0")
 
 
 @pytest.mark.skipif(not ON_X86, reason="kernels can be chosen on x86-64 only")

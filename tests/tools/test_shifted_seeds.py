@@ -35,8 +35,8 @@ print("split of the digits:", float(digits.load().x_train[0].sum()))
 def drawn(shift: int) -> dict[str, str]:
     """What a process draws whose seeds are shifted."""
     environment = {**os.environ, "SEED_SHIFT": str(shift), "PYTHONPATH": str(ROOT / "tools/shifted_seeds")}
-    said = subprocess.run([sys.executable, "-c", DRAWN], env=environment, capture_output=True, text=True, check=True)
-    return dict(line.split(": ") for line in said.stdout.splitlines())
+    result = subprocess.run([sys.executable, "-c", DRAWN], env=environment, capture_output=True, text=True, check=True)
+    return dict(line.split(": ") for line in result.stdout.splitlines())
 
 
 def test_every_seed_of_the_course_is_shifted_and_no_stored_one():

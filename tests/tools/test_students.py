@@ -120,11 +120,11 @@ def test_the_exercises_of_a_chapter_answer_in_it(edition):
     notebook = edition / "notebooks/06_attention/numpy.ipynb"
     environment = os.environ | {"PYTHONPATH": str(edition), "PYTHONUTF8": "1"}
     command = [sys.executable, "-c", RUN, str(notebook)]
-    told = subprocess.run(
+    result = subprocess.run(
         command, cwd=edition, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
-    assert told.returncode == 0, told.stderr
-    lines = told.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     asked = [f"06.{number}" for number in (1, 2, 3, 4)]
     assert lines[:4] == [f'{name}: not done yet. hint("{name}") gives a hint.' for name in asked]
     assert (
@@ -155,8 +155,10 @@ def test_what_is_there_is_not_overwritten(tmp_path, capsys):
 
 def test_a_copy_of_the_copy_is_refused(edition, tmp_path):
     command = [sys.executable, edition / "tools/course.py", "students", "--folder", tmp_path / "again"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert told.returncode == 1 and told.stderr == "This is a students' edition already: it has no worked solutions.\n"
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (
+        result.returncode == 1 and result.stderr == "This is a students' edition already: it has no worked solutions.\n"
+    )
     assert not (tmp_path / "again").exists()
 
 

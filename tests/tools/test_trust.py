@@ -49,8 +49,8 @@ def test_what_a_proposal_changes_or_adds_is_not(clone, capsys):
     git(clone, "add", ".")
     git(clone, "commit", "--quiet", "--message=proposal")
     assert trust.trusted(clone) == [B]
-    told = capsys.readouterr().out
-    assert told.startswith("Not as in the branch origin/") and "a/numpy.ipynb, c.ipynb" in told
+    output = capsys.readouterr().out
+    assert output.startswith("Not as in the branch origin/") and "a/numpy.ipynb, c.ipynb" in output
 
 
 def test_a_list_that_a_proposal_brings_is_not_read(clone):
@@ -72,5 +72,5 @@ def test_where_nothing_tells_it_asks_whom_it_can_ask(course, monkeypatch, capsys
     monkeypatch.setattr(sys.stdin, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr("builtins.input", lambda _: answer)
     assert len(trust.trusted(course)) == count
-    told = capsys.readouterr().out
-    assert "Nothing here tells" in told and ("They are not trusted" in told) == (count == 0)
+    output = capsys.readouterr().out
+    assert "Nothing here tells" in output and ("They are not trusted" in output) == (count == 0)

@@ -102,7 +102,7 @@ def read_csv(path: str | os.PathLike) -> pd.DataFrame:
             if not header:
                 raise ValueError(f"{name} is empty: expected a first row with the columns ancestor and descendant")
             _check_columns(header, name)
-            places = {column: header.index(column) for column in columns}
+            indices = {column: header.index(column) for column in columns}
             for fields in reader:
                 if not any(field.strip() for field in fields):
                     continue
@@ -111,8 +111,8 @@ def read_csv(path: str | os.PathLike) -> pd.DataFrame:
                         f"row {reader.line_num} of {name}: {len(fields)} fields; expected {len(header)}, as in the header"
                     )
                 rows.append(reader.line_num)
-                for column, place in places.items():
-                    columns[column].append(fields[place].strip())
+                for column, index in indices.items():
+                    columns[column].append(fields[index].strip())
         except csv.Error as error:
             raise ValueError(f"row {reader.line_num} of {name}: not valid CSV: {error}") from error
     if not rows:

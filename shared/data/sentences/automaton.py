@@ -91,8 +91,8 @@ def walk(words: list[str], name: str, whole: bool = True) -> list[int]:
     states = [0]
     for index, word in enumerate(words):
         if word not in NEXT[states[-1]]:
-            place = f"cannot follow {' '.join(words[:index])!r}" if index else "cannot begin a sentence"
-            raise ValueError(f"{name}: word {index}, {word!r}, {place}: {_expected(states[-1])}")
+            problem = f"cannot follow {' '.join(words[:index])!r}" if index else "cannot begin a sentence"
+            raise ValueError(f"{name}: word {index}, {word!r}, {problem}: {_expected(states[-1])}")
         states.append(NEXT[states[-1]][word][1])
     if whole and states[-1] != FINAL:
         raise ValueError(f"{name} is not over after {' '.join(words)!r}: {_expected(states[-1])}")

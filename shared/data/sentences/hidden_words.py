@@ -52,9 +52,9 @@ def posterior(likelihoods: np.ndarray) -> np.ndarray:
         raise ValueError(f"likelihoods: no sentence of {len(likelihoods)} words fits")
     backward = np.eye(1, len(NEXT), FINAL)[0]
     result = np.empty(likelihoods.shape)
-    for place in reversed(range(len(result))):
-        allowed, weight = moves[place], weights[place] * backward[TO_STATE[moves[place]]]
-        result[place] = np.bincount(BY_WORD[allowed], forward[place][FROM_STATE[allowed]] * weight, len(WORDS))
+    for index in reversed(range(len(result))):
+        allowed, weight = moves[index], weights[index] * backward[TO_STATE[moves[index]]]
+        result[index] = np.bincount(BY_WORD[allowed], forward[index][FROM_STATE[allowed]] * weight, len(WORDS))
         backward = np.bincount(FROM_STATE[allowed], weight, len(NEXT))
     return result / result.sum(1, keepdims=True)
 
@@ -69,14 +69,14 @@ def _hide(words: list[str], positions: Iterable[int], name: str) -> np.ndarray:
             raise ValueError(f"position={position}: expected 0 to {len(words) - 1}, a place in {name}")
         hidden.add(position)
     likelihoods = np.zeros((len(words), len(WORDS)))
-    for place, word in enumerate(words):
-        if place not in hidden and word not in INDEX:
-            raise ValueError(f"{name}: word {place}, {word!r}, is not a word of the grammar")
-        likelihoods[place, slice(None) if place in hidden else INDEX[word]] = 1
+    for index, word in enumerate(words):
+        if index not in hidden and word not in INDEX:
+            raise ValueError(f"{name}: word {index}, {word!r}, is not a word of the grammar")
+        likelihoods[index, slice(None) if index in hidden else INDEX[word]] = 1
     try:
         return posterior(likelihoods)
     except ValueError:
-        shown = " ".join("..." if place in hidden else word for place, word in enumerate(words))
+        shown = " ".join("..." if index in hidden else word for index, word in enumerate(words))
         raise ValueError(f"{name}: no sentence of the grammar fits {shown!r}") from None
 
 

@@ -87,7 +87,7 @@ def attention_map(
         if (
             len(set(labels)) < len(labels) <= 12 and max(map(len, labels)) == 1
         ):  # equal letters, told apart by their place
-            labels = [f"{letter}{place}" for place, letter in enumerate(labels)]
+            labels = [f"{letter}{index}" for index, letter in enumerate(labels)]
         step = -(-len(labels) // int(7 * side))
         axis.set_ticks(range(0, len(labels), step), labels[::step])
     figure.supxlabel(x_label, fontsize=10)
@@ -107,11 +107,11 @@ def _describe_attention(
     if trained:
         return f"{sentences[0]} {len(heads)} heads of a trained model."
     for number, head in enumerate(heads):
-        told = []
+        descriptions = []
         for label, row in zip(query_labels, head):
             keys = [f"{key_labels[k]}{k}" for k in np.flatnonzero((row > 0) & (row >= row.max() * 2 / 3))]
-            told.append(f"{label} to {', '.join(keys) or 'nothing'}")
-        sentences.append(f"Head {number}, each query and the keys it attends to most: {'; '.join(told)}.")
+            descriptions.append(f"{label} to {', '.join(keys) or 'nothing'}")
+        sentences.append(f"Head {number}, each query and the keys it attends to most: {'; '.join(descriptions)}.")
     return " ".join(sentences)
 
 

@@ -121,7 +121,7 @@ def line_panels(
     places = x if isinstance(x, Mapping) else dict.fromkeys(panels, x)
     y_labels = y_label if isinstance(y_label, Mapping) else dict.fromkeys(panels, y_label)
     figure = Figure(figsize=(7, 3.5))
-    told = []
+    descriptions = []
     for number, (axes, (title, curves)) in enumerate(
         zip(figure.subplots(1, len(panels), sharey=same_scale, squeeze=False).flat, panels.items())
     ):
@@ -142,7 +142,7 @@ def line_panels(
                 if at not in (0, len(x) - 1) and value not in (given[0], given[-1])
             ]
             ends = f"{title}, {name}: from {given[0]:.2g} to {given[-1]:.2g}"
-            told.append(f"{title}: {name}" if trained else ", ".join([ends, *extremes]))
+            descriptions.append(f"{title}: {name}" if trained else ", ".join([ends, *extremes]))
         axes.set(xlabel=x_label, title=title, yscale="log" if log else "linear")
         axes.grid(alpha=0.25)
         if not number or not same_scale:
@@ -150,7 +150,7 @@ def line_panels(
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside upper left")
     of = " and ".join(dict.fromkeys(y_labels.values()))
-    return style.show(figure, f"Curves of {of} against {x_label}. {'; '.join(told)}.")
+    return style.show(figure, f"Curves of {of} against {x_label}. {'; '.join(descriptions)}.")
 
 
 @style.styled
@@ -173,13 +173,13 @@ def sizes(
     x = style.real_numbers("x", x, 1)
     figure = Figure(figsize=(6.4, 3.4))
     axes = figure.subplots()
-    told = []
+    descriptions = []
     for (name, given), color, marker in zip(values.items(), style.colors_of(list(values)), itertools.cycle("os^D")):
         given = style.real_numbers(f"values[{name!r}]", given, 1)
         if len(given) != len(x):
             raise ValueError(f"values[{name!r}] has {len(given)} numbers: expected {len(x)}, one for each size")
         axes.semilogx(x, given, marker=marker, color=color, label=name)
-        told.append(f"{name} from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}")
+        descriptions.append(f"{name} from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}")
     for end in (0, -1):
         ends = sorted(given[end] for given in values.values())
         for value, above in {ends[-1]: True, ends[0]: len(ends) == 1}.items():
@@ -194,7 +194,7 @@ def sizes(
     axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, None))
     axes.legend(frameon=False)
     bound = "" if floor is None else f"; a dashed line, {floor[0]}, is at {floor[1]:.2f}"
-    return style.show(figure, f"Lines of {y_label} against {x_label}: {'; '.join(told)}{bound}.")
+    return style.show(figure, f"Lines of {y_label} against {x_label}: {'; '.join(descriptions)}{bound}.")
 
 
 @style.styled
@@ -226,12 +226,14 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
                 place = (-3 if side == "right" else 3, -14)
             # On white, so that the dotted line at 0 does not run through the number.
             ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
-            told = {"textcoords": "offset points", "ha": side, "fontsize": 9, "bbox": ground}
-            axes.annotate(f"{value:.2f}", (value, rows[stage]), place, **told)
+            options = {"textcoords": "offset points", "ha": side, "fontsize": 9, "bbox": ground}
+            axes.annotate(f"{value:.2f}", (value, rows[stage]), place, **options)
     axes.set_yticks(rows, list(stages))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set(ylim=(rows[-1] - 0.55, 0.45), xlabel="value")
     axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
-    told = [f"{' '.join(stage.split())}: {', '.join(f'{v:.2f}' for v in row)}" for stage, row in zip(stages, values)]
-    return style.show(figure, f"Number lines for {', '.join(names)}. {'; '.join(told)}.")
+    descriptions = [
+        f"{' '.join(stage.split())}: {', '.join(f'{v:.2f}' for v in row)}" for stage, row in zip(stages, values)
+    ]
+    return style.show(figure, f"Number lines for {', '.join(names)}. {'; '.join(descriptions)}.")

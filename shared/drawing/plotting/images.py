@@ -99,5 +99,5 @@ def text_lines(lines: Sequence[str], alt: str | None = None, marks: Sequence[str
         axes.text(0 if marks is None else 0.09, row, line, va="center", fontsize=9.5, family="monospace")
         if marks is not None:
             axes.text(0, row, marks[row], va="center", fontsize=9.5, color="#57606a")
-    told = "" if marks is None else ", each with a mark before it"
-    return style.show(figure, f"{len(lines)} lines of text{told}." if alt is None else alt)
+    marked = "" if marks is None else ", each with a mark before it"
+    return style.show(figure, f"{len(lines)} lines of text{marked}." if alt is None else alt)

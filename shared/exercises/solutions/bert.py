@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def exact_chances(prior, seen):
+def exact_probs(prior, seen):
     if seen == -1:
         return prior
     likelihood = np.full(len(prior), 0.1 / len(prior))
@@ -13,8 +13,8 @@ def exact_chances(prior, seen):
 
 
 def whole_words(chosen, starts):
-    places = np.where(starts, np.arange(starts.shape[1]), 0)
-    first = np.maximum.accumulate(places, axis=1)
+    positions = np.where(starts, np.arange(starts.shape[1]), 0)
+    first = np.maximum.accumulate(positions, axis=1)
     return np.take_along_axis(chosen, first, axis=1)
 
 
@@ -43,7 +43,7 @@ def masked_accuracy(logits, targets):
 
 SOLUTIONS = {
     "13.1": (0.1 + 0.1 / 10) / (0.1 + 3 * 0.1 / 10),
-    "13.2": exact_chances,
+    "13.2": exact_probs,
     "13.3": whole_words,
     "13.4": tied_gradient,
     "13.6": loss_at_chosen,

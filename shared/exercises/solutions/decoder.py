@@ -41,8 +41,8 @@ def mask_behind_cache(tokens, new):
     every = tokens.shape[1]
     queries = ops.arange(every - new, every)[:, None]  # their positions
     earlier = queries >= ops.arange(every)  # (new, all)
-    real = ops.not_equal(tokens, 0)[:, None, :]  # (batch, 1, all)
-    return ops.logical_and(earlier, real)
+    attention_mask = ops.not_equal(tokens, 0)[:, None, :]  # (batch, 1, all)
+    return ops.logical_and(earlier, attention_mask)
 
 
 SOLUTIONS = {

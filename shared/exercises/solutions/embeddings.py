@@ -4,7 +4,7 @@ import numpy as np
 
 
 def table_gradient(ids, grad_output, vocab_size):
-    one_hot = np.eye(vocab_size)[ids.ravel()]  # (places, vocab_size)
+    one_hot = np.eye(vocab_size)[ids.ravel()]  # (positions, vocab_size)
     return one_hot.T @ grad_output.reshape(len(one_hot), -1)
 
 
@@ -46,11 +46,11 @@ def rotate(x):
     return result
 
 
-def places(tokens):
+def position_ids(tokens):
     from keras import ops
 
-    real = ops.cast(ops.not_equal(tokens, 0), "int32")
-    return ops.maximum(ops.cumsum(real, axis=1) - 1, 0)
+    attention_mask = ops.cast(ops.not_equal(tokens, 0), "int32")
+    return ops.maximum(ops.cumsum(attention_mask, axis=1) - 1, 0)
 
 
 SOLUTIONS = {
@@ -60,6 +60,6 @@ SOLUTIONS = {
     "05.4": walk_on,
     "05.6": mean_vector,
     "05.7": rotate,
-    "05.8": places,
+    "05.8": position_ids,
     "05.9": 20.0,
 }

@@ -3,18 +3,18 @@
 import numpy as np
 
 
-def my_draw(weights, uniforms):
+def my_sample(weights, uniforms):
     sums = weights.cumsum(axis=-1)
     sums = sums / sums[:, -1:]
     return (sums <= uniforms[:, None]).sum(axis=-1)
 
 
-def nucleus(chances, p):
-    order = np.argsort(-chances)
-    falling = chances[order]
-    before = falling.cumsum() - falling
-    kept = np.zeros_like(chances)
-    kept[order] = np.where(before < p, falling, 0)
+def nucleus(probs, p):
+    order = np.argsort(-probs)
+    sorted_probs = probs[order]
+    before = sorted_probs.cumsum() - sorted_probs
+    kept = np.zeros_like(probs)
+    kept[order] = np.where(before < p, sorted_probs, 0)
     return kept / kept.sum()
 
 
@@ -35,15 +35,15 @@ def perplexity(logits, tokens):
 def min_p(logits, p):
     from keras import ops
 
-    chances = ops.softmax(logits, axis=-1)
-    limit = p * ops.max(chances, axis=-1, keepdims=True)
-    kept = ops.where(chances >= limit, chances, 0.0)
+    probs = ops.softmax(logits, axis=-1)
+    limit = p * ops.max(probs, axis=-1, keepdims=True)
+    kept = ops.where(probs >= limit, probs, 0.0)
     return kept / ops.sum(kept, axis=-1, keepdims=True)
 
 
 SOLUTIONS = {
     "14.1": 4 + 5 + 6 + 7 + 8 + 9,  # the sixth token is drawn, and never read
-    "14.2": my_draw,
+    "14.2": my_sample,
     "14.3": nucleus,
     "14.4": attend_next,
     "14.6": perplexity,

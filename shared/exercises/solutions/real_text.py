@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 
-def bits_per_byte(chances, text):
-    return -np.log2(chances).sum() / len(text.encode())
+def bits_per_byte(probs, text):
+    return -np.log2(probs).sum() / len(text.encode())
 
 
 def backed_off(counts, shorter, strength):

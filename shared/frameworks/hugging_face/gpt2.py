@@ -33,7 +33,7 @@ _ARGUMENTS = {
 }
 
 
-def _places(arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
+def _layout(arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, tuple[int, ...]]]:
     """Hugging Face's name without the prefix "transformer." -> the course's, with query, key and value in one; and -> the shape."""
     d_model, d_ff, vocab_size = arguments["d_model"], arguments["d_ff"], arguments["vocab_size"]
     shapes = {"wte.weight": (vocab_size, d_model), "wpe.weight": (arguments["max_length"], d_model)}
@@ -114,7 +114,7 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
             "n_inner": (d_ff, "h.0.mlp.c_fc.weight", 1),
         },
     )
-    names, shapes = _places(arguments)
+    names, shapes = _layout(arguments)
     match(shapes, arrays, "the weights")
     if head is not None and not np.array_equal(head, arrays["wte.weight"]):
         raise ValueError("lm_head.weight differs from wte.weight: expected the tied head of GPT-2")
@@ -152,7 +152,7 @@ def write_gpt2(
     config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new"}
     config |= {theirs: arguments[ours] for ours, theirs in _ARGUMENTS.items()}
     config |= {"bos_token_id": end_id, "eos_token_id": end_id, "tie_word_embeddings": True, "dtype": "float16"}
-    names, _ = _places(arguments)
+    names, _ = _layout(arguments)
     arrays = {}
     for theirs, ours in names.items():
         wanted = [ours.replace("query_key_value", part) for part in ("query", "key", "value")]

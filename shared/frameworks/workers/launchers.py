@@ -57,17 +57,17 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
         RuntimeError, TimeoutError: as `run`; RuntimeError also if the workers would be open to the network.
     """
     addresses = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
-    told = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
+    configs = [{"cluster": addresses, "task": {"type": "worker", "index": index}} for index in range(workers)]
     start = f"from {__name__} import _start_cluster as start; start()"
-    launcher = [sys.executable, "-c", start, module, json.dumps([told, timeout]), *arguments]
+    launcher = [sys.executable, "-c", start, module, json.dumps([configs, timeout]), *arguments]
     [written] = run([launcher], [{"KERAS_BACKEND": "tensorflow"}], timeout)
     return written
 
 
 def _start_cluster() -> None:
     """What `cluster` starts: a process that leaves the network, imports the module, and becomes as many as there are workers."""
-    _, module, told, *arguments = sys.argv
-    tasks, timeout = json.loads(told)
+    _, module, config, *arguments = sys.argv
+    tasks, timeout = json.loads(config)
     environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     if not leave_network() and os.environ.get(OPEN_NETWORK) != "1":
         sys.exit(
