@@ -82,7 +82,9 @@ def test_frameworks_are_seeded(path):
 @for_each_page()
 def test_lines_of_code_fit_the_page(path):
     for cell in code(read(path)):
-        assert [line for line in cell.source.splitlines() if len(line) > WIDEST] == [], f"{cell.id} is too wide"
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        wide = [line for line in cell.source.splitlines() if len(line) > WIDEST]
+        assert hidden or wide == [], f"{cell.id} is too wide"
 
 
 @for_each_page()
