@@ -7,7 +7,7 @@ __all__ = ['EncoderBlock', 'Encoder', 'TransformerBlock']
 from typing import Any
 
 import keras
-from keras import layers
+from keras import layers, ops
 
 from ..checks import check_positive, check_rate
 from ..contracts import Bool, Float, checked
@@ -157,7 +157,8 @@ class Encoder(private.KeepsMask, layers.Layer):
 class TransformerBlock(layers.Layer):
     """A post-norm encoder block with ReLU, of Keras' own layers.
 
-    A mask that is attached to the input hides padding, and is attached to the output.
+    A mask of (batch, length), given or attached to the input, hides padding, and is
+    attached to the output.
     rate is that of the dropout on what each of the two sub-layers adds.
     Source: keras.io, "Text classification with Transformer".
     """
@@ -196,8 +197,11 @@ class TransformerBlock(layers.Layer):
         self.layernorm1.build(input_shape)
         self.layernorm2.build(input_shape)
 
-    def call(self, inputs):
-        attended = self.dropout1(self.att(inputs, inputs))
+    def call(self, inputs, mask=None):
+        # a copy: the library's attention takes the mask off the tensor that it reads
+        x = ops.copy(inputs)
+        attention_mask = None if mask is None else mask[:, None, :]
+        attended = self.dropout1(self.att(x, x, attention_mask=attention_mask))
         h = self.layernorm1(inputs + attended)
         return self.layernorm2(h + self.dropout2(self.ffn(h)))
 

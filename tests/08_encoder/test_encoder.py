@@ -572,6 +572,24 @@ def test_keras_transformer_block_hands_its_mask_on(rng):
     assert np.allclose(as_numpy(pool(output))[1], mean, atol=1e-6)
 
 
+@pytest.mark.keras
+def test_keras_transformer_block_leaves_its_input_as_it_was_and_hides_keys_alone():
+    """The library's attention takes the mask off what it reads: the first call and the second leave it on the caller's tensor."""
+    tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 0, 0, 0]])
+    embedded = keras.layers.Embedding(9, 8, mask_zero=True)(tokens)
+    block = keras_track.TransformerBlock(8, 2, 12)
+    for _ in range(2):
+        output = block(embedded)
+        assert np.array_equal(as_numpy(private.mask_of(embedded)), tokens != 0)
+        assert np.array_equal(as_numpy(private.mask_of(output)), tokens != 0)
+    bare = ops.convert_to_tensor(as_numpy(embedded))
+    assert np.allclose(as_numpy(block(bare, mask=ops.convert_to_tensor(tokens != 0))), as_numpy(output), atol=1e-6)
+    inputs = keras.Input((5,), dtype="int32")
+    x = keras.layers.Embedding(9, 8, mask_zero=True)(inputs)
+    model = keras.Model(inputs, keras.layers.Add()([x, block(x)]))
+    assert np.array_equal(as_numpy(private.mask_of(model(tokens))), tokens != 0)
+
+
 @pytest.mark.parametrize(
     "layer",
     [
