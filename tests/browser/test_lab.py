@@ -117,7 +117,7 @@ def test_figures_are_described_to_a_screen_reader(page, lab):
             page.wait_for_timeout(100)
     assert any(text.startswith("Arrows in the plane of nature and money: the at (0, 0)") for text in heard)
     assert any(text.startswith("Multi-head attention: ") for text in heard)
-    assert any(text.startswith("Attention map, self-attention, padding masked: ") for text in heard)
+    assert any(text.startswith("Attention map, what the head learned: ") for text in heard)
     assert "The steps of MultiHeadAttention in NumPy, PyTorch and Keras" in heard
 
 

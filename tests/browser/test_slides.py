@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOKED_AT = {
-    "slide_question": ("06_attention-numpy", "Predict, then run."),
+    "slide_question": ("06_attention-numpy", "Predict, then open the answer."),
     "slide_figure": ("13_bert-numpy", "hidden_word(sentence"),
     "slide_formula": ("10_dna_mutation-numpy", "Kimura"),
     "slide_wide_table": ("15_real_text-pytorch", "behind another sentence\t5.3"),
