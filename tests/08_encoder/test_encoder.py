@@ -539,8 +539,7 @@ def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(rng):
     embedding = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)
     bare, real = as_numpy(embedding(tokens)), tokens != 0
     expected = as_numpy(block(bare, keras_padding_mask(tokens)))[real]
-    # embedded anew for each call: the library's attention takes the mask off the tensor that it is given
-    assert np.allclose(as_numpy(named(embedding(tokens)))[real], expected, rtol=0, atol=1e-6)
+    assert np.allclose(as_numpy(named(embedding(tokens)))[real], expected, rtol=0, atol=1e-5)
     assert not np.allclose(as_numpy(named(bare))[real], expected, atol=1e-3)  # nothing tells it what padding is
     assert not np.allclose(as_numpy(named(embedding(tokens), training=True))[real], expected, atol=1e-3)  # rate=0.1
 
