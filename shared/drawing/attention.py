@@ -51,11 +51,11 @@ def word_vectors(
     )
     panel.set(xlim=(-0.2, limit), ylim=(-0.2, limit), aspect="equal", xlabel=axes[0], ylabel=axes[1])
     panel.grid(alpha=0.25)
-    places = ", ".join(f"{token} at ({a:g}, {b:g})" for token, (a, b) in zip(tokens, before))
+    positions = ", ".join(f"{token} at ({a:g}, {b:g})" for token, (a, b) in zip(tokens, before))
     a, b = before[index]
     return plots.show(
         figure,
-        f"Arrows in the plane of {axes[0]} and {axes[1]}: {places}. After attention, {moved} has moved from "
+        f"Arrows in the plane of {axes[0]} and {axes[1]}: {positions}. After attention, {moved} has moved from "
         f"({a:g}, {b:g}) to ({x:.2f}, {y:.2f}).",
     )
 

@@ -36,8 +36,8 @@ def mask_grid(
         raise TypeError(f"mask has shape {mask.shape}: expected ({len(answers)}, {len(keys)}), answers and keys")
     rows, columns = mask.shape
     widths = [0.5 + 0.15 * len(key) for key in keys]  # of the tokens of a sentence, in cells
-    places, gray = columns + 0.6 + np.cumsum([0, *widths]), "#e6e8eb"
-    start, end = places[0], places[-1]
+    positions, gray = columns + 0.6 + np.cumsum([0, *widths]), "#e6e8eb"
+    start, end = positions[0], positions[-1]
     figure = Figure(figsize=(0.62 * (end + 2.6), 0.62 * (rows + 1)))
     axes = figure.subplots()
     descriptions = []
@@ -51,7 +51,7 @@ def mask_grid(
             axes.text(
                 column + 0.5, row + 0.5, "1" if open_ else "0", ha="center", va="center", alpha=1 if open_ else 0.5
             )
-            left, wide = places[column], widths[column]
+            left, wide = positions[column], widths[column]
             if open_:
                 axes.text(left + wide / 2, row + 0.5, key, ha="center", va="center")
                 seen.append(key)

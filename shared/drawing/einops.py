@@ -24,20 +24,20 @@ def number_grids(grids: Mapping[str, np.ndarray], across: int = 13) -> plots.Pic
     first = np.atleast_2d(next(iter(grids.values())))
     fills = dict(zip(range(len(first)), itertools.cycle(("#d9e8f6", "#fde3b5", "#d5efd3", "#e9dbf5"))))
     color_of = {number: fills[row] for row, numbers in enumerate(first) for number in numbers.tolist()}
-    places, descriptions, left, top, lowest, width = [], [], 0.0, 0.0, 0.0, 0.0
+    positions, descriptions, left, top, lowest, width = [], [], 0.0, 0.0, 0.0, 0.0
     for name, grid in grids.items():
         rows = np.atleast_2d(grid)
         space = max(rows.shape[1], 0.28 * len(name))
         if left and left + space > across:
             left, top = 0.0, lowest + 1.6
-        places.append((name, rows, left + (space - rows.shape[1]) / 2, top))
+        positions.append((name, rows, left + (space - rows.shape[1]) / 2, top))
         descriptions.append(f"{name}: {' / '.join(' '.join(map(str, row)) for row in rows.tolist())}")
         width, lowest = max(width, left + space), max(lowest, top + len(rows))
         left += space + 1
     size = 0.42  # inches a cell
     figure = Figure(figsize=(size * (width + 0.1), size * (lowest + 0.9)), layout="none")
     axes = figure.add_axes((0, 0, 1, 1))
-    for name, rows, left, top in places:
+    for name, rows, left, top in positions:
         axes.text(left + rows.shape[1] / 2, top - 0.2, name, ha="center", va="bottom", family="monospace")
         for (row, column), number in np.ndenumerate(rows):
             box = Rectangle((left + column, top + row), 1, 1, facecolor=color_of[number.item()], edgecolor=plots.INK)

@@ -25,10 +25,10 @@ def residual_stream(
     Returns:
         The picture; its description has every number.
     """
-    places, at = [0.0], 0.0
+    positions, at = [0.0], 0.0
     for branch in branches:
         at += 1.55 * (len(branch) + 1)
-        places.append(at)
+        positions.append(at)
     low, cell, width, color = -2.1, 0.36, 1.05, "#57606a"
     figure = Figure(figsize=(7.6, 3.5))
     axes = figure.subplots()
@@ -45,9 +45,9 @@ def residual_stream(
 
     arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
     middle, below = -len(features) * cell / 2, low - len(features) * cell / 2
-    for place, (name, vector) in zip(places, stream.items()):
+    for place, (name, vector) in zip(positions, stream.items()):
         draw(place, 0, name, vector, above=True)
-    for start, end, branch in zip(places, places[1:], branches):
+    for start, end, branch in zip(positions, positions[1:], branches):
         steps = [start + 1.55 * (number + 1) for number in range(len(branch))]
         for place, (name, vector) in zip(steps, branch.items()):
             draw(place, low, name, vector, above=False)
@@ -64,7 +64,7 @@ def residual_stream(
     axes.text(width / 2 + 0.15, middle + 0.12, "residual stream", va="bottom", fontsize=10, style="italic")
     for row, feature in enumerate(features):
         axes.text(-width / 2 - 0.12, -(row + 0.5) * cell, feature, ha="right", va="center", fontsize=10)
-    axes.set(xlim=(-1.6, places[-1] + 0.75), ylim=(low - len(features) * cell - 0.5, 0.5))
+    axes.set(xlim=(-1.6, positions[-1] + 0.75), ylim=(low - len(features) * cell - 0.5, 0.5))
     axes.set_axis_off()
 
     def listed(vectors: Mapping[str, Sequence[float]]) -> str:

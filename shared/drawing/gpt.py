@@ -34,7 +34,7 @@ def kept_words(
     for name, values in numbers.items():
         if len(values) != len(words) or values.min() < 0 or values.max() > 1 + 1e-9:
             raise ValueError(f"panels[{name!r}]: expected {len(words)} probabilities, one for each word")
-    before, places = numbers.pop("before"), np.arange(len(words))
+    before, locations = numbers.pop("before"), np.arange(len(words))
     few = len(words) <= 6
     across = 2 if few else 1
     down = -(-len(numbers) // across)
@@ -43,9 +43,9 @@ def kept_words(
     top, descriptions = max(before.max(), *(values.max() for values in numbers.values())), []
     for axes, (title, values) in zip(grid.flat, numbers.items()):
         kept = values > 0
-        axes.bar(places[kept], values[kept], 0.76, color="#e69f00", label="after")
+        axes.bar(locations[kept], values[kept], 0.76, color="#e69f00", label="after")
         axes.bar(
-            places,
+            locations,
             before,
             0.76,
             facecolor="none",
@@ -54,7 +54,7 @@ def kept_words(
             linestyle=(0, (2, 1.5)),
             label="before",
         )
-        for place in places:
+        for place in locations:
             text = "cut" if not kept[place] else f"{100 * values[place]:.0f} %" if few else ""
             high = max(before[place], values[place])
             axes.text(
@@ -74,7 +74,7 @@ def kept_words(
         )
     for axes in grid[-1]:
         axes.set_xticks(
-            places, list(words), rotation=0 if few else 55, ha="center" if few else "right", rotation_mode="anchor"
+            locations, list(words), rotation=0 if few else 55, ha="center" if few else "right", rotation_mode="anchor"
         )
     figure.supylabel("probability", fontsize=10)
     handles, labels = grid[0, 0].get_legend_handles_labels()

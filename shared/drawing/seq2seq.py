@@ -83,20 +83,20 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     children = {
         text: [text + letter for letter in following[text]] for texts in kept for text in texts if text in following
     }
-    places = _places(children)
-    deep = max(x for x, _ in places.values())
-    leaves = len(places) - len(children)
+    locations = _positions(children)
+    deep = max(x for x, _ in locations.values())
+    leaves = len(locations) - len(children)
     figure = Figure(figsize=(min(7.2, 1.2 + 2.0 * deep), 0.9 + 0.42 * leaves))
     axes = figure.subplots()
-    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in places) else 0.5  # of a box
+    wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in locations) else 0.5  # of a box
     for text, below in children.items():
         for each in below:
             prob = following[text][each[-1]]
-            _draw_line(axes, places[text], places[each], wide, prob, stays=each in lasting)
+            _draw_line(axes, locations[text], locations[each], wide, prob, stays=each in lasting)
     probability = {"": 1.0}
     for grown, _ in levels:
         probability |= grown
-    for text, place in places.items():
+    for text, place in locations.items():
         label = text.replace(end, " end") or "start"
         if text:
             label = f"{label}   {f'{probability[text]:.3f}'.rstrip('0')}"
@@ -141,18 +141,18 @@ def _greedy(following: Mapping[str, Mapping[str, float]]) -> str:
     return text
 
 
-def _places(children: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, float]]:
+def _positions(children: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, float]]:
     """Where each text is: leaves below one another, a parent in the middle of its children."""
-    places, leaves = {}, itertools.count()
+    locations, leaves = {}, itertools.count()
 
     def put(text: str) -> float:
         below = [put(each) for each in children.get(text, ())]
         height = float(np.mean(below)) if below else float(next(leaves))
-        places[text] = (len(text), height)
+        locations[text] = (len(text), height)
         return height
 
     put("")
-    return places
+    return locations
 
 
 def _draw_line(

@@ -41,8 +41,8 @@ def test_number_grids_color_a_number_by_its_first_row(figures):
     colors = [patch.get_facecolor() for patch in axes.patches]
     of_row = {colors[0], colors[3]}
     assert len(of_row) == 2 and colors[:3] == [colors[0]] * 3 and colors[6:] == [colors[0], colors[3]] * 3
-    places = [patch.get_xy() for patch in axes.patches]
-    assert len(set(places)) == 12 and places[3] == (places[0][0], places[0][1] + 1)  # row after row
+    positions = [patch.get_xy() for patch in axes.patches]
+    assert len(set(positions)) == 12 and positions[3] == (positions[0][0], positions[0][1] + 1)  # row after row
     narrow = einops.number_grids({"h w": image, "(w h)": image.T.ravel()}, across=7).axes[0]
     assert narrow.patches[6].get_xy()[1] > 2  # on a line of its own
 

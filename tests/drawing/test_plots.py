@@ -174,8 +174,8 @@ def test_bounds_are_drawn_and_named(figures):
     assert [text.get_text() for text in axes.texts] == ["optimum = same", "close", "per-site bound"]
     low, high = axes.get_ylim()
     assert low < 0.25
-    places = [text.xy[1] for text in axes.texts]
-    assert places[0] == 0.25 and min(np.diff(places)) > 0.059 * (high - low)
+    positions = [text.xy[1] for text in axes.texts]
+    assert positions[0] == 0.25 and min(np.diff(positions)) > 0.059 * (high - low)
 
 
 def test_y_max_looks_closer(figures):

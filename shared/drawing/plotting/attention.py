@@ -190,10 +190,10 @@ def _attention_grid(weights: np.ndarray, tokens: Sequence[str], alt: str) -> sty
     if named:
         labels = [token if len(token) <= 15 else token[:14] + "…" for token in tokens]
         rotation = 90 if max(map(len, tokens)) > 2 else 0
-        places = (np.arange(length) + pitch * np.arange(heads)[:, None]).ravel()
-        axes.set_xticks(places, heads * labels, rotation=rotation, parse_math=False)
-        places = (np.arange(length) + pitch * np.arange(layers)[:, None]).ravel()
-        beside.set_yticks(places, layers * labels, parse_math=False)
+        positions = (np.arange(length) + pitch * np.arange(heads)[:, None]).ravel()
+        axes.set_xticks(positions, heads * labels, rotation=rotation, parse_math=False)
+        positions = (np.arange(length) + pitch * np.arange(layers)[:, None]).ravel()
+        beside.set_yticks(positions, layers * labels, parse_math=False)
     else:
         axes.set_xticks([])
         beside.set_yticks([])

@@ -118,14 +118,14 @@ def line_panels(
         The picture; its description tells where each curve begins and ends, and its extremes if they are elsewhere.
     """
     style.check_not_empty("panels", panels)
-    places = x if isinstance(x, Mapping) else dict.fromkeys(panels, x)
+    positions = x if isinstance(x, Mapping) else dict.fromkeys(panels, x)
     y_labels = y_label if isinstance(y_label, Mapping) else dict.fromkeys(panels, y_label)
     figure = Figure(figsize=(7, 3.5))
     descriptions = []
     for number, (axes, (title, curves)) in enumerate(
         zip(figure.subplots(1, len(panels), sharey=same_scale, squeeze=False).flat, panels.items())
     ):
-        x = style.real_numbers("x", places[title], 1)
+        x = style.real_numbers("x", positions[title], 1)
         # Curves that may lie on one another differ in width.
         styles = itertools.cycle([(2, "-")] if trained else [(4, "-"), (2.6, "-"), (1.6, (0, (3, 3))), (1.6, "-")])
         for (name, given), color, (width, dashes) in zip(curves.items(), style.colors_of(list(curves)), styles):

@@ -94,13 +94,13 @@ def bars(
         heights = [float(group[name]) for group in drawn_as]
         if log and min(map(min, each)) <= 0:
             raise ValueError(f"{name!r} is {min(map(min, each)):.3g}: expected numbers above 0 for a logarithmic axis")
-        places = np.arange(len(values)) + (number - (len(names) - 1) / 2) * width
-        axes.bar(places, heights, 0.92 * width, color=color, label=name)
+        positions = np.arange(len(values)) + (number - (len(names) - 1) / 2) * width
+        axes.bar(positions, heights, 0.92 * width, color=color, label=name)
         if measured:
-            axes.vlines(places, [min(x) for x in each], [max(x) for x in each], color="black", linewidth=1.2)
+            axes.vlines(positions, [min(x) for x in each], [max(x) for x in each], color="black", linewidth=1.2)
         if len(names) * len(values) <= 12:  # more bars are too narrow for their numbers
             short = log and max(heights) < 99.5  # 0.0298 is wider than its bar, and 0.030 is not
-            for place, height, x in zip(places, heights, each):
+            for place, height, x in zip(positions, heights, each):
                 axes.annotate(
                     _short(height, 2 if measured or short or height < 0.1 else 3),
                     (place, max(height, *x)),
