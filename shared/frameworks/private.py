@@ -42,6 +42,16 @@ class KeepsMask:
         for_attention = previous_mask is not None and len(previous_mask.shape) == 4
         return mask_of(x) if for_attention else previous_mask
 
+    def compute_output_shape(self, x_shape: tuple, *others: tuple) -> tuple:
+        """The shape of x."""
+        return x_shape
+
+    def compute_output_spec(self, *tensors: Any, **named: Any) -> Any:
+        """As of a layer that cannot tell its shape: by `call`, which refuses symbolic tensors that do not fit, too."""
+        import keras
+
+        return keras.Operation.compute_output_spec(self, *tensors, **named)
+
 
 def made_from(tensor: Any) -> tuple[Any, list]:
     """The layer or operation that a symbolic tensor comes from, and the tensors that it was called with.

@@ -228,10 +228,20 @@ class BERTModel(keras.Model):
     ):
         super().__init__(**kwargs)
         policy = {"dtype": self.dtype_policy}
-        sizes = (vocab_size, max_length, num_segments)
-        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps, **policy)
-        block = (d_model, num_heads, d_ff, dropout)
-        self.encoder = Encoder(*block, False, num_layers, "gelu", eps, **policy)
+        self.embedding = BERTEmbedding(
+            d_model, dropout, vocab_size, max_length, num_segments, eps, **policy
+        )
+        self.encoder = Encoder(
+            d_model,
+            num_heads,
+            d_ff,
+            dropout,
+            norm_first=False,
+            num_layers=num_layers,
+            activation="gelu",
+            eps=eps,
+            **policy,
+        )
         self.head = MaskedLanguageHead(d_model, vocab_size, eps, **policy)
         self.pooler = Pooler(d_model, **policy) if pooler else None
         check_choice(range(vocab_size), pad_id=pad_id)

@@ -137,11 +137,14 @@ class DecoderOnlyBlock(private.KeepsMask, keras.layers.Layer):
         self.config |= {"dropout": dropout, "norm_first": norm_first}
         self.config |= {"activation": activation, "eps": eps}
         policy = {"dtype": self.dtype_policy}
-        residual = (d_model, dropout, norm_first, eps)
         self.attention = CausalSelfAttention(d_model, num_heads, dropout, **policy)
-        self.attention_residual = ResidualConnection(*residual, **policy)
+        self.attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -216,14 +219,18 @@ class DecoderBlock(private.KeepsMask, keras.layers.Layer):
         self.config |= {"dropout": dropout, "norm_first": norm_first}
         self.config |= {"activation": activation, "eps": eps}
         policy = {"dtype": self.dtype_policy}
-        attention = (d_model, num_heads, dropout)
-        residual = (d_model, dropout, norm_first, eps)
-        self.self_attention = CausalSelfAttention(*attention, **policy)
-        self.self_attention_residual = ResidualConnection(*residual, **policy)
-        self.cross_attention = MultiHeadAttention(*attention, **policy)
-        self.cross_attention_residual = ResidualConnection(*residual, **policy)
+        self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, **policy)
+        self.self_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
+        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout, **policy)
+        self.cross_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -302,8 +309,12 @@ class Decoder(private.KeepsMask, keras.layers.Layer):
         super().__init__(**kwargs)
         self.d_model, self.num_heads = d_model, num_heads
         policy = {"dtype": self.dtype_policy}
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = [DecoderBlock(*block, **policy) for _ in range(num_layers)]
+        self.blocks = [
+            DecoderBlock(
+                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, **policy
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
         self.config = self.blocks[0].config | {"num_layers": num_layers}
 

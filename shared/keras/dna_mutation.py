@@ -50,11 +50,13 @@ class MutationModel(keras.Model):
         self.config |= {"vocab_size": vocab_size, "max_length": max_length}
         self.config |= {"num_layers": num_layers, "pad_id": pad_id}
         policy = {"dtype": self.dtype_policy}
-        sizes = (max_length, vocab_size, d_model)
-        self.embedding = TokenAndPositionEmbedding(*sizes, **policy)
+        self.embedding = TokenAndPositionEmbedding(
+            max_length, vocab_size, d_model, **policy
+        )
         self.dropout = keras.layers.Dropout(dropout, **policy)
-        encoder = (d_model, num_heads, d_ff, dropout, norm_first, num_layers)
-        self.encoder = Encoder(*encoder, **policy)
+        self.encoder = Encoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, **policy
+        )
         self.projection = keras.layers.Dense(vocab_size, **policy)
         if not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
@@ -112,11 +114,19 @@ def build_model(
 
     Source: Glorot & Bengio 2010, equation 16 (the kernels).
     """
-    sizes = (d_model, num_heads, d_ff, dropout, norm_first)
-    sizes += (vocab_size, max_length, num_layers, pad_id)
-
     # 1 to 2 make the model: Glorot's kernels, biases 0
-    model = MutationModel(*sizes, **kwargs)
+    model = MutationModel(
+        d_model=d_model,
+        num_heads=num_heads,
+        d_ff=d_ff,
+        dropout=dropout,
+        norm_first=norm_first,
+        vocab_size=vocab_size,
+        max_length=max_length,
+        num_layers=num_layers,
+        pad_id=pad_id,
+        **kwargs,
+    )
     model.build((None, None))
     # 3 give positions the sinusoid's full size
     positions = model.embedding.positions

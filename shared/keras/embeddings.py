@@ -125,10 +125,9 @@ class PositionalEncoding(keras.layers.Layer):
         length = x.shape[-2]  # None where it is not known yet
         if length is not None and length > self.max_length:
             raise ValueError(f"length {length} is over max_length={self.max_length}")
-        size = self.max_length, self.d_model
 
         # 1 take the row of each position
-        encoding = sinusoidal_position_encoding(*size, x.dtype)
+        encoding = sinusoidal_position_encoding(self.max_length, self.d_model, x.dtype)
         positions = encoding[: ops.shape(x)[-2]]
         # 2 add it to the vector
         total = x + positions

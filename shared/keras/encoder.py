@@ -44,11 +44,14 @@ class EncoderBlock(private.KeepsMask, layers.Layer):
         self.config |= {"dropout": dropout, "norm_first": norm_first}
         self.config |= {"activation": activation, "eps": eps}
         policy = {"dtype": self.dtype_policy}
-        residual = (d_model, dropout, norm_first, eps)
         self.attention = MultiHeadAttention(d_model, num_heads, dropout, **policy)
-        self.attention_residual = ResidualConnection(*residual, **policy)
+        self.attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(*residual, **policy)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, **policy
+        )
 
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
@@ -113,8 +116,12 @@ class Encoder(private.KeepsMask, layers.Layer):
         super().__init__(**kwargs)
         self.d_model, self.num_heads = d_model, num_heads
         policy = {"dtype": self.dtype_policy}
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = [EncoderBlock(*block, **policy) for _ in range(num_layers)]
+        self.blocks = [
+            EncoderBlock(
+                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, **policy
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
         self.config = self.blocks[0].config | {"num_layers": num_layers}
 

@@ -139,11 +139,23 @@ class GPTModel(keras.Model):
         self.config |= {"max_length": max_length, "num_layers": num_layers}
         self.config |= {"pad_id": pad_id}
         policy = {"dtype": self.dtype_policy}
-        sizes = (max_length, vocab_size, d_model)
-        self.embedding = TokenAndPositionEmbedding(*sizes, **policy)
+        self.embedding = TokenAndPositionEmbedding(
+            max_length, vocab_size, d_model, **policy
+        )
         self.dropout = keras.layers.Dropout(dropout, **policy)
-        block = (d_model, num_heads, d_ff, dropout, True, "gelu_tanh", eps)
-        self.blocks = [DecoderOnlyBlock(*block, **policy) for _ in range(num_layers)]
+        self.blocks = [
+            DecoderOnlyBlock(
+                d_model,
+                num_heads,
+                d_ff,
+                dropout,
+                norm_first=True,
+                activation="gelu_tanh",
+                eps=eps,
+                **policy,
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps, **policy)
         self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
         self.step = None  # `call` for one cached token, compiled when first needed
@@ -221,8 +233,14 @@ class GPTModel(keras.Model):
     def make_cache(self, batch: int) -> KVCache:
         """An empty cache for so many rows, of the model's dtype."""
         heads = self.config["num_heads"]
-        sizes = (len(self.blocks), batch, heads, self.max_length)
-        return KVCache(*sizes, self.config["d_model"] // heads, self.compute_dtype)
+        return KVCache(
+            len(self.blocks),
+            batch,
+            heads,
+            self.max_length,
+            self.config["d_model"] // heads,
+            self.compute_dtype,
+        )
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike) -> "GPTModel":
@@ -368,8 +386,7 @@ def _choose(
     # 2 take the most likely, or sample
     if temperature == 0:
         return logits.argmax(axis=-1)
-    options = (temperature, top_k, top_p)
-    probs = token_probabilities(logits, *options)
+    probs = token_probabilities(logits, temperature, top_k, top_p)
     return sample(probs, uniforms)
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-17
@@ -400,7 +417,6 @@ def generate(
     texts = Texts(prompt, model, end_id)
     if on_full == "error":
         texts.check_length(max_new_tokens)
-    options = (temperature, top_k, top_p)
     shape = (len(texts.rows), max_new_tokens)
     uniforms = np.random.default_rng(seed).random(shape)
 
@@ -411,8 +427,7 @@ def generate(
         check_logits(logits.max(axis=-1), step)
 
         # 2 choose a token for each text
-        given = (*options, uniforms[:, step])
-        new = _choose(logits, model.pad_id, *given)
+        new = _choose(logits, model.pad_id, temperature, top_k, top_p, uniforms[:, step])
         # 3 append it
         texts.append(new)
 
@@ -494,9 +509,14 @@ class _Decode:
         check_context(1, cached, max_length)
         mask = np.zeros((len(tokens), 1, 1, max_length), bool)  # False where empty
         mask[:, 0, 0, : attention_mask.shape[1]] = attention_mask
-        given = tokens[:, None].astype(np.int32), mask, np.array(cached, np.int32)
         weights = [variable.value for variable in self.variables]
-        logits, buffers = self.step(weights, *given, [layer.buffer for layer in layers])
+        logits, buffers = self.step(
+            weights,
+            tokens[:, None].astype(np.int32),
+            mask,
+            np.array(cached, np.int32),
+            [layer.buffer for layer in layers],
+        )
         for layer, buffer in zip(layers, buffers):
             layer.buffer = buffer
             layer.length += 1

@@ -58,12 +58,11 @@ def parallel_step(
     import tensorflow as tf
 
     add = group.all_reduce if group is not None else _alone
-    options = (0.0, ignore_index)
     with tf.GradientTape() as tape:
         # 1 predict
         logits = model(inputs, training=True)
         # 2 add up this worker's losses
-        mean = cross_entropy(logits, targets, *options)
+        mean = cross_entropy(logits, targets, ignore_index=ignore_index)
         kept = ops.cast(targets != ignore_index, mean.dtype)
         count = ops.sum(kept)
         loss = mean * count  # a sum again

@@ -80,8 +80,9 @@ class Seq2SeqTransformer(keras.Model):
         tie_weights: bool = False,
         **kwargs,
     ):
-        sizes = (source_vocab_size, target_vocab_size)
-        check_vocabularies(*sizes, pad_id, shared_embeddings)
+        check_vocabularies(
+            source_vocab_size, target_vocab_size, pad_id, shared_embeddings
+        )
         super().__init__(**kwargs)
         policy = {"dtype": self.dtype_policy}
         # from token ids to vectors, on either side
@@ -93,9 +94,26 @@ class Seq2SeqTransformer(keras.Model):
             self.target_embedding = TokenEmbedding(d_model, target_vocab_size, **policy)
         self.target_positions = PositionalEncoding(d_model, dropout, max_length, **policy)
         # the two stacks
-        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
-        self.encoder = Encoder(*stack, **policy)
-        self.decoder = Decoder(*stack, **policy)
+        self.encoder = Encoder(
+            d_model,
+            num_heads,
+            d_ff,
+            dropout,
+            norm_first,
+            num_layers,
+            activation,
+            **policy,
+        )
+        self.decoder = Decoder(
+            d_model,
+            num_heads,
+            d_ff,
+            dropout,
+            norm_first,
+            num_layers,
+            activation,
+            **policy,
+        )
         # from features to logits
         if tie_weights:
             self.projection = TiedProjection(self.target_embedding, **policy)
@@ -103,7 +121,8 @@ class Seq2SeqTransformer(keras.Model):
             self.projection = keras.layers.Dense(target_vocab_size, **policy)
         self.d_model, self.num_heads = d_model, num_heads
         self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size, self.target_vocab_size = sizes
+        self.source_vocab_size = source_vocab_size
+        self.target_vocab_size = target_vocab_size
         self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
         self.config |= {"dropout": dropout, "norm_first": norm_first}
         self.config |= {"source_vocab_size": source_vocab_size}
@@ -230,8 +249,7 @@ def greedy_decode(
 
     while target.shape[1] < max_length and not ops.all(ended):
         # 3 find the log-probabilities of the next token
-        given = (model, target, memory, mask)
-        log_p = _next_log_probabilities(*given)
+        log_p = _next_log_probabilities(model, target, memory, mask)
         # 4 take the best; after the end, padding
         best = ops.cast(ops.argmax(log_p, axis=-1), "int32")
         best = ops.where(ended, model.pad_id, best)
@@ -307,8 +325,7 @@ def beam_search(
     while target.shape[2] < max_length and _can_grow(total, ended):
         # 3 find the log-probabilities of every next token
         flat = ops.reshape(target, (batch * beams, -1))
-        given = (model, flat, memory, mask)
-        log_p = _next_log_probabilities(*given)
+        log_p = _next_log_probabilities(model, flat, memory, mask)
         log_p = ops.reshape(log_p, (batch, beams, -1))
         # 4 after its end, let a beam go on at no cost
         padding = ops.arange(log_p.shape[2]) == pad_id
@@ -318,8 +335,7 @@ def beam_search(
         real = ops.cast(target != pad_id, "int32")
         length = ops.sum(real, axis=2) - ops.cast(ended, "int32")
         total = total[:, :, None] + log_p
-        continuations = (total, length, length_penalty)
-        found = _best_continuations(*continuations)
+        found = _best_continuations(total, length, length_penalty)
         beam, token, total, score = found
         # 6 append each token to its beam
         take, token = ops.take_along_axis, ops.cast(token, "int32")

@@ -220,10 +220,9 @@ def warmup_schedule(
         raise ValueError(f"warmup_steps={warmup_steps} must be under {total_steps=}")
     if floor > peak:
         raise ValueError(f"floor={floor} must not be above peak={peak}")
-    steps = (warmup_steps, total_steps)
 
     # 1 to 2 rise, then fall
-    return _WarmupCosine(peak, *steps, floor)
+    return _WarmupCosine(peak, warmup_steps, total_steps, floor)
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-24
 class _Batches(keras.utils.PyDataset):
@@ -360,17 +359,25 @@ def train(
     validate: called with the number of steps taken, every validate_every steps and at
         the end; the run ends if it returns True.
     """
-    loss_options = (label_smoothing, ignore_index)
     saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     _check_optimizer(optimizer)
     start = optimizer.steps
-    check_run(start, batch_at, num_steps, *loss_options, progress, *saving, *validating)
+    check_run(
+        start,
+        batch_at,
+        num_steps,
+        label_smoothing,
+        ignore_index,
+        progress,
+        *saving,
+        *validating,
+    )
     steps = range(start, num_steps)
     if not steps:
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
     after = _AfterEachStep(model, steps, saving, validating)
-    shell = _OneByOne(model, optimizer, _CrossEntropy(*loss_options))
+    shell = _OneByOne(model, optimizer, _CrossEntropy(label_smoothing, ignore_index))
     options = {"shuffle": False, "verbose": int(progress)}
 
     with batches.own_errors():
@@ -430,8 +437,7 @@ class Validation:
     def __call__(self, steps: int) -> bool:
         """Measure, and say whether to stop."""
         # 1 measure the loss on the held-out data
-        data = (self.inputs, self.targets)
-        loss = evaluate(self.model, *data, self.ignore_index)
+        loss = evaluate(self.model, self.inputs, self.targets, self.ignore_index)
         self.steps.append(steps)
         self.losses.append(loss)
         # 2 keep the weights if they are the best so far

@@ -229,10 +229,20 @@ class BERTModel(Module):
         rng: np.random.Generator | int | None = None,
     ):
         rng = np.random.default_rng(rng)
-        sizes = (vocab_size, max_length, num_segments)
-        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps, rng)
-        block = (d_model, num_heads, d_ff, dropout)
-        self.encoder = Encoder(*block, False, num_layers, "gelu", eps, rng)
+        self.embedding = BERTEmbedding(
+            d_model, dropout, vocab_size, max_length, num_segments, eps, rng
+        )
+        self.encoder = Encoder(
+            d_model,
+            num_heads,
+            d_ff,
+            dropout,
+            norm_first=False,
+            num_layers=num_layers,
+            activation="gelu",
+            eps=eps,
+            rng=rng,
+        )
         self.head = MaskedLanguageHead(d_model, vocab_size, eps, rng)
         self.pooler = Pooler(d_model, rng) if pooler else None
         check_choice(range(vocab_size), pad_id=pad_id)

@@ -108,10 +108,13 @@ class DecoderOnlyBlock(Module):
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = CausalSelfAttention(d_model, num_heads, dropout, rng)
-        residual = (d_model, dropout, norm_first, eps, rng)
-        self.attention_residual = ResidualConnection(*residual)
+        self.attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
 
     @checked
     def forward(
@@ -176,13 +179,18 @@ class DecoderBlock(Module):
     ):
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
-        residual = (d_model, dropout, norm_first, eps, rng)
         self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, rng)
-        self.self_attention_residual = ResidualConnection(*residual)
+        self.self_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
         self.cross_attention = _CrossAttention(d_model, num_heads, dropout, rng)
-        self.cross_attention_residual = ResidualConnection(*residual)
+        self.cross_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
 
     @checked
     def forward(
@@ -256,8 +264,12 @@ class Decoder(Module):
         check_positive(num_layers=num_layers)
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
-        self.blocks = [DecoderBlock(*block) for _ in range(num_layers)]
+        self.blocks = [
+            DecoderBlock(
+                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     @checked
@@ -272,12 +284,11 @@ class Decoder(Module):
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""
-        given = (memory, self_mask, memory_mask, True)
         weights = []
 
         # 1 pass through the blocks
         for block in self.blocks:
-            x, of_block = block(x, *given)
+            x, of_block = block(x, memory, self_mask, memory_mask, True)
             weights.append(of_block)
         # 2 normalize, if pre-norm
         if self.norm is not None:

@@ -45,8 +45,9 @@ class MutationModel(Module):
         rng = np.random.default_rng(rng)
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model, rng)
         self.dropout = Dropout(dropout, rng)
-        encoder = (d_model, num_heads, d_ff, dropout, norm_first, num_layers)
-        self.encoder = Encoder(*encoder, rng=rng)
+        self.encoder = Encoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, rng=rng
+        )
         self.projection = Linear(d_model, vocab_size, rng)
         if not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
@@ -101,11 +102,19 @@ def build_model(
 
     Source: Glorot & Bengio 2010, equation 16 (the kernels).
     """
-    sizes = (d_model, num_heads, d_ff, dropout, norm_first)
-    sizes += (vocab_size, max_length, num_layers, pad_id)
-
     # 1 to 2 make the model: Glorot's kernels, biases 0
-    model = MutationModel(*sizes, rng=rng)
+    model = MutationModel(
+        d_model=d_model,
+        num_heads=num_heads,
+        d_ff=d_ff,
+        dropout=dropout,
+        norm_first=norm_first,
+        vocab_size=vocab_size,
+        max_length=max_length,
+        num_layers=num_layers,
+        pad_id=pad_id,
+        rng=rng,
+    )
     # 3 give positions the sinusoid's full size
     positions = model.embedding.positions
     positions.value *= math.sqrt(d_model)

@@ -38,10 +38,13 @@ class EncoderBlock(Module):
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout, rng)
-        residual = (d_model, dropout, norm_first, eps, rng)
-        self.attention_residual = ResidualConnection(*residual)
+        self.attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, rng)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps, rng
+        )
 
     @checked
     def forward(
@@ -102,8 +105,12 @@ class Encoder(Module):
         check_positive(num_layers=num_layers)
         rng = np.random.default_rng(rng)
         self.d_model, self.num_heads = d_model, num_heads
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng)
-        self.blocks = [EncoderBlock(*block) for _ in range(num_layers)]
+        self.blocks = [
+            EncoderBlock(
+                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, rng
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     @checked

@@ -113,8 +113,19 @@ class GPTModel(Module):
         rng = np.random.default_rng(rng)
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = Dropout(dropout, rng)
-        block = (d_model, num_heads, d_ff, dropout, True, "gelu_tanh", eps, rng)
-        self.blocks = [DecoderOnlyBlock(*block) for _ in range(num_layers)]
+        self.blocks = [
+            DecoderOnlyBlock(
+                d_model,
+                num_heads,
+                d_ff,
+                dropout,
+                norm_first=True,
+                activation="gelu_tanh",
+                eps=eps,
+                rng=rng,
+            )
+            for _ in range(num_layers)
+        ]
         self.norm = LayerNorm(d_model, eps)
         self.num_heads, self.vocab_size = num_heads, vocab_size
         self.max_length, self.pad_id = max_length, pad_id
@@ -184,8 +195,14 @@ class GPTModel(Module):
         """An empty cache for so many rows, of the model's dtype."""
         table = self.embedding.positions.value
         head_dim = table.shape[1] // self.num_heads
-        sizes = (len(self.blocks), batch, self.num_heads, self.max_length, head_dim)
-        return KVCache(*sizes, table.dtype)
+        return KVCache(
+            len(self.blocks),
+            batch,
+            self.num_heads,
+            self.max_length,
+            head_dim,
+            table.dtype,
+        )
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike) -> "GPTModel":
@@ -319,8 +336,7 @@ def _choose(
     # 2 take the most likely, or sample
     if temperature == 0:
         return logits.argmax(axis=-1)
-    options = (temperature, top_k, top_p)
-    probs = token_probabilities(logits, *options)
+    probs = token_probabilities(logits, temperature, top_k, top_p)
     return sample(probs, uniforms)
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-23
@@ -351,7 +367,6 @@ def generate(
     texts = Texts(prompt, model, end_id)
     if on_full == "error":
         texts.check_length(max_new_tokens)
-    options = (temperature, top_k, top_p)
     shape = (len(texts.rows), max_new_tokens)
     uniforms = np.random.default_rng(seed).random(shape)
 
@@ -363,8 +378,9 @@ def generate(
             check_logits(logits.max(axis=-1), step)
 
             # 2 choose a token for each text
-            given = (*options, uniforms[:, step])
-            new = _choose(logits, model.pad_id, *given)
+            new = _choose(
+                logits, model.pad_id, temperature, top_k, top_p, uniforms[:, step]
+            )
             # 3 append it
             texts.append(new)
 

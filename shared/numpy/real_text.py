@@ -114,8 +114,7 @@ def attention_weights(model: GPTModel, tokens: Integer[ndarray, "length"]):
         h = block.attention_residual.norm(x)
         # 3 attend, and keep the weights
         attend = MultiHeadAttention.forward
-        given = (block.attention, h, h, h, mask)
-        _, of_heads = attend(*given, return_weights=True)
+        _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)
         weights.append(of_heads[0])
         # 4 pass through the block
         x = block(x)

@@ -132,8 +132,9 @@ def in_processes(function: Callable, world_size: int, length: int, *arguments) -
     """The same in processes; function must be importable, such as one of a module."""
     memory = SharedMemory(create=True, size=world_size * length * 8)
     try:
-        given = (memory.name, (world_size, length), function, arguments)
-        return processes.spawn(_join, world_size, *given)
+        return processes.spawn(
+            _join, world_size, memory.name, (world_size, length), function, arguments
+        )
     finally:
         memory.close()
         memory.unlink()
@@ -207,14 +208,13 @@ def parallel_step(
     # 1 predict
     logits = model(inputs)
     # 2 add up this worker's losses
-    mean = cross_entropy(logits, targets, 0.0, ignore_index)
+    mean = cross_entropy(logits, targets, ignore_index=ignore_index)
     count = (targets != ignore_index).sum()
     # 3 add up losses and counts of all workers
     total, number = add(np.array([mean * count, count]))
     # 4 find every gradient, divided by the count of all
     optimizer.zero_grad()
-    options = (0.0, ignore_index)
-    grad = cross_entropy_backward(logits, targets, *options)
+    grad = cross_entropy_backward(logits, targets, ignore_index=ignore_index)
     model.backward(grad * (count / number))
     # 5 add up the gradients of all workers
     gradients = model.gradients().values()

@@ -85,8 +85,9 @@ class Seq2SeqTransformer(Module):
         tie_weights: bool = False,
         rng: np.random.Generator | int | None = None,
     ):
-        sizes = (source_vocab_size, target_vocab_size)
-        check_vocabularies(*sizes, pad_id, shared_embeddings)
+        check_vocabularies(
+            source_vocab_size, target_vocab_size, pad_id, shared_embeddings
+        )
         rng = np.random.default_rng(rng)
         # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size, rng=rng)
@@ -96,9 +97,12 @@ class Seq2SeqTransformer(Module):
         if shared_embeddings:
             self.target_embedding.embeddings = self.source_embedding.embeddings
         # the two stacks
-        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
-        self.encoder = Encoder(*stack, rng=rng)
-        self.decoder = Decoder(*stack, rng=rng)
+        self.encoder = Encoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation, rng=rng
+        )
+        self.decoder = Decoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation, rng=rng
+        )
         # from features to logits
         if tie_weights:
             self.projection = TiedProjection(self.target_embedding)
@@ -106,7 +110,8 @@ class Seq2SeqTransformer(Module):
             self.projection = Linear(d_model, target_vocab_size, rng)
         self.d_model, self.num_heads = d_model, num_heads
         self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size, self.target_vocab_size = sizes
+        self.source_vocab_size = source_vocab_size
+        self.target_vocab_size = target_vocab_size
 
     @checked
     def encode(self, source: Integer[ndarray, "batch length_s"]):
@@ -138,8 +143,7 @@ class Seq2SeqTransformer(Module):
         x = self.target_embedding(target)
         x = self.target_positions(x)
         # 3 decode, looking at the memory
-        masks = (mask, memory_mask)
-        return self.decoder(x, memory, *masks, return_weights)
+        return self.decoder(x, memory, mask, memory_mask, return_weights)
 
     def project(self, features: ndarray) -> ndarray:
         """Map features (..., d_model) to logits (..., target_vocab_size)."""
@@ -216,8 +220,7 @@ def greedy_decode(
 
         while target.shape[1] < max_length and not ended.all():
             # 3 find the log-probabilities of the next token
-            given = (model, target, memory, mask)
-            log_p = _next_log_probabilities(*given)
+            log_p = _next_log_probabilities(model, target, memory, mask)
             # 4 take the best; after the end, padding
             best = log_p.argmax(axis=-1)
             best = np.where(ended, model.pad_id, best)
@@ -292,8 +295,7 @@ def beam_search(
         while target.shape[2] < max_length and (~ended & (total > -np.inf)).any():
             # 3 find the log-probabilities of every next token
             flat = target.reshape(batch * beams, -1)
-            given = (model, flat, memory, mask)
-            log_p = _next_log_probabilities(*given)
+            log_p = _next_log_probabilities(model, flat, memory, mask)
             log_p = log_p.reshape(batch, beams, -1)
             # 4 after its end, let a beam go on at no cost
             log_p[ended] = -np.inf
@@ -301,8 +303,7 @@ def beam_search(
             # 5 keep the best continuations of all beams
             length = (target != pad_id).sum(axis=2) - ended
             total = total[:, :, None] + log_p
-            continuations = (total, length, length_penalty)
-            found = _best_continuations(*continuations)
+            found = _best_continuations(total, length, length_penalty)
             beam, token, total, score = found
             # 6 append each token to its beam
             rows = np.arange(batch)[:, None]

@@ -220,11 +220,19 @@ def train(
 
     The model is left in evaluation mode.
     """
-    loss_options = (label_smoothing, ignore_index)
     saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     _check_optimizer(optimizer, model)
     start = optimizer.steps
-    check_run(start, batch_at, num_steps, *loss_options, progress, *saving, *validating)
+    check_run(
+        start,
+        batch_at,
+        num_steps,
+        label_smoothing,
+        ignore_index,
+        progress,
+        *saving,
+        *validating,
+    )
 
     losses = []
     model.train()
@@ -235,11 +243,12 @@ def train(
             # 2 predict
             logits = model(*inputs)
             # 3 measure the loss
-            result = (logits, targets, *loss_options)
-            loss = cross_entropy(*result)
+            loss = cross_entropy(logits, targets, label_smoothing, ignore_index)
             # 4 find every gradient
             optimizer.zero_grad()
-            model.backward(cross_entropy_backward(*result))
+            model.backward(
+                cross_entropy_backward(logits, targets, label_smoothing, ignore_index)
+            )
             # 5 move every weight
             optimizer.step()
 
@@ -316,8 +325,7 @@ class Validation:
     def __call__(self, steps: int) -> bool:
         """Measure, and say whether to stop."""
         # 1 measure the loss on the held-out data
-        data = (self.inputs, self.targets)
-        loss = evaluate(self.model, *data, self.ignore_index)
+        loss = evaluate(self.model, self.inputs, self.targets, self.ignore_index)
         self.steps.append(steps)
         self.losses.append(loss)
         # 2 keep the weights if they are the best so far
@@ -368,8 +376,13 @@ def save_checkpoint(path: str | os.PathLike, model: Module, optimizer: Adam) -> 
     _check_optimizer(optimizer, model)
     generators = _generators(model).items()
     states = {"numpy": {name: rng.bit_generator.state for name, rng in generators}}
-    moments = (optimizer.first_moment, optimizer.second_moment)
-    found = Checkpoint(get_weights(model), *moments, optimizer.steps, states)
+    found = Checkpoint(
+        get_weights(model),
+        optimizer.first_moment,
+        optimizer.second_moment,
+        optimizer.steps,
+        states,
+    )
     write_checkpoint(path, found)
 
 # %% ../../notebooks/09_training/numpy.ipynb #implementation-22

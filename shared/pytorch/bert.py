@@ -183,10 +183,19 @@ class BERTModel(nn.Module):
         pooler: bool = False,
     ):
         super().__init__()
-        sizes = (vocab_size, max_length, num_segments)
-        self.embedding = BERTEmbedding(d_model, dropout, *sizes, eps)
-        block = (d_model, num_heads, d_ff, dropout)
-        self.encoder = Encoder(*block, False, num_layers, "gelu", eps)
+        self.embedding = BERTEmbedding(
+            d_model, dropout, vocab_size, max_length, num_segments, eps
+        )
+        self.encoder = Encoder(
+            d_model,
+            num_heads,
+            d_ff,
+            dropout,
+            norm_first=False,
+            num_layers=num_layers,
+            activation="gelu",
+            eps=eps,
+        )
         self.head = MaskedLanguageHead(d_model, vocab_size, eps)
         self.pooler = Pooler(d_model) if pooler else None
         check_choice(range(vocab_size), pad_id=pad_id)

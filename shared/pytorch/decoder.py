@@ -122,10 +122,9 @@ class DecoderOnlyBlock(nn.Module):
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = CausalSelfAttention(d_model, num_heads, dropout)
-        residual = (d_model, dropout, norm_first, eps)
-        self.attention_residual = ResidualConnection(*residual)
+        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
 
     @checked
     def forward(
@@ -180,13 +179,16 @@ class DecoderBlock(nn.Module):
     ):
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
-        residual = (d_model, dropout, norm_first, eps)
         self.self_attention = CausalSelfAttention(d_model, num_heads, dropout)
-        self.self_attention_residual = ResidualConnection(*residual)
+        self.self_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps
+        )
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.cross_attention_residual = ResidualConnection(*residual)
+        self.cross_attention_residual = ResidualConnection(
+            d_model, dropout, norm_first, eps
+        )
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
 
     @checked
     def forward(
@@ -246,8 +248,10 @@ class Decoder(nn.Module):
         check_positive(num_layers=num_layers)
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = nn.ModuleList(DecoderBlock(*block) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            DecoderBlock(d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+            for _ in range(num_layers)
+        )
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     @checked
@@ -261,12 +265,11 @@ class Decoder(nn.Module):
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""
-        given = (memory, self_mask, memory_mask, return_weights)
         weights = []
 
         # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, *given)
+            x = block(x, memory, self_mask, memory_mask, return_weights)
             if return_weights:
                 x, of_block = x
                 weights.append(of_block)

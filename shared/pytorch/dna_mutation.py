@@ -43,8 +43,7 @@ class MutationModel(nn.Module):
         super().__init__()
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
-        encoder = (d_model, num_heads, d_ff, dropout, norm_first, num_layers)
-        self.encoder = Encoder(*encoder)
+        self.encoder = Encoder(d_model, num_heads, d_ff, dropout, norm_first, num_layers)
         self.projection = nn.Linear(d_model, vocab_size)
         if not 0 <= pad_id < vocab_size:
             raise ValueError(f"pad_id={pad_id} must be from 0 to {vocab_size - 1}")
@@ -85,11 +84,18 @@ def build_model(
 
     Source: Glorot & Bengio 2010, equation 16 (the kernels).
     """
-    sizes = (d_model, num_heads, d_ff, dropout, norm_first)
-    sizes += (vocab_size, max_length, num_layers, pad_id)
-
     # 1 make the model
-    model = MutationModel(*sizes)
+    model = MutationModel(
+        d_model=d_model,
+        num_heads=num_heads,
+        d_ff=d_ff,
+        dropout=dropout,
+        norm_first=norm_first,
+        vocab_size=vocab_size,
+        max_length=max_length,
+        num_layers=num_layers,
+        pad_id=pad_id,
+    )
     # 2 draw kernels by Glorot's formula, biases 0
     for layer in model.modules():
         if isinstance(layer, nn.Linear):

@@ -35,10 +35,9 @@ class EncoderBlock(nn.Module):
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout)
-        residual = (d_model, dropout, norm_first, eps)
-        self.attention_residual = ResidualConnection(*residual)
+        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(*residual)
+        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
 
     @checked
     def forward(
@@ -82,8 +81,10 @@ class Encoder(nn.Module):
         check_positive(num_layers=num_layers)
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
-        block = (d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
-        self.blocks = nn.ModuleList(EncoderBlock(*block) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
+            for _ in range(num_layers)
+        )
         self.norm = LayerNorm(d_model, eps) if norm_first else None
 
     @checked

@@ -114,8 +114,18 @@ class GPTModel(nn.Module):
         super().__init__()
         self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
-        block = (d_model, num_heads, d_ff, dropout, True, "gelu_tanh", eps)
-        self.blocks = nn.ModuleList(DecoderOnlyBlock(*block) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            DecoderOnlyBlock(
+                d_model,
+                num_heads,
+                d_ff,
+                dropout,
+                norm_first=True,
+                activation="gelu_tanh",
+                eps=eps,
+            )
+            for _ in range(num_layers)
+        )
         self.norm = LayerNorm(d_model, eps)
         self.num_heads, self.vocab_size = num_heads, vocab_size
         self.max_length, self.pad_id = max_length, pad_id
@@ -161,8 +171,15 @@ class GPTModel(nn.Module):
         """An empty cache for so many rows, of the model's dtype and on its device."""
         table = self.embedding.positions
         head_dim = table.shape[1] // self.num_heads
-        sizes = (len(self.blocks), batch, self.num_heads, self.max_length, head_dim)
-        return KVCache(*sizes, table.dtype, table.device)
+        return KVCache(
+            len(self.blocks),
+            batch,
+            self.num_heads,
+            self.max_length,
+            head_dim,
+            table.dtype,
+            table.device,
+        )
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike) -> "GPTModel":
@@ -292,8 +309,7 @@ def _choose(
     # 2 take the most likely, or sample
     if temperature == 0:
         return logits.argmax(dim=-1).numpy(force=True)
-    options = (temperature, top_k, top_p)
-    probs = token_probabilities(logits, *options)
+    probs = token_probabilities(logits, temperature, top_k, top_p)
     return sample(probs, torch.from_numpy(uniforms)).numpy()
 
 # %% ../../notebooks/14_gpt/pytorch.ipynb #implementation-19
@@ -325,7 +341,6 @@ def generate(
     texts = Texts(prompt, model, end_id)
     if on_full == "error":
         texts.check_length(max_new_tokens)
-    options = (temperature, top_k, top_p)
     shape = (len(texts.rows), max_new_tokens)
     uniforms = np.random.default_rng(seed).random(shape)
 
@@ -337,8 +352,9 @@ def generate(
             check_logits(logits.amax(dim=-1).tolist(), step)
 
             # 2 choose a token for each text
-            given = (*options, uniforms[:, step])
-            new = _choose(logits, model.pad_id, *given)
+            new = _choose(
+                logits, model.pad_id, temperature, top_k, top_p, uniforms[:, step]
+            )
             # 3 append it
             texts.append(new)
 

@@ -75,8 +75,7 @@ def attention_weights(model: GPTModel, tokens: Integer[Tensor, "length"]):
         h = block.attention_residual.norm(x)
         # 3 attend, and keep the weights
         attend = MultiHeadAttention.forward
-        given = (block.attention, h, h, h, mask)
-        _, of_heads = attend(*given, return_weights=True)
+        _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)
         weights.append(of_heads[0])
         # 4 pass through the block
         x = block(x)
@@ -122,8 +121,9 @@ def add_lora(model: GPTModel, rank: int, alpha: float) -> GPTModel:
         attention = block.attention
         for layer in (attention.query, attention.value):
             # 3 give each an adapter
-            sizes = (layer.in_features, layer.out_features)
-            lora = LoRA(*sizes, rank, alpha).to(layer.weight)
+            lora = LoRA(layer.in_features, layer.out_features, rank, alpha).to(
+                layer.weight
+            )
             register = parametrize.register_parametrization
             register(layer, "weight", lora)
 

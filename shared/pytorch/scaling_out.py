@@ -114,9 +114,8 @@ class ShardedAttention(CausalSelfAttention):
     @classmethod
     def of(cls, attention: CausalSelfAttention) -> "ShardedAttention":
         """A layer with the weights of another, and a forward pass of its own."""
-        sizes = (attention.d_model, attention.num_heads, attention.dropout.p)
         with torch.device("meta"):  # where no weights are drawn
-            layer = cls(*sizes)
+            layer = cls(attention.d_model, attention.num_heads, attention.dropout.p)
         layer.load_state_dict(attention.state_dict(), assign=True)
         return layer.train(attention.training)
 

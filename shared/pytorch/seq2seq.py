@@ -69,8 +69,9 @@ class Seq2SeqTransformer(nn.Module):
         shared_embeddings: bool = False,
         tie_weights: bool = False,
     ):
-        sizes = (source_vocab_size, target_vocab_size)
-        check_vocabularies(*sizes, pad_id, shared_embeddings)
+        check_vocabularies(
+            source_vocab_size, target_vocab_size, pad_id, shared_embeddings
+        )
         super().__init__()
         # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size)
@@ -81,9 +82,12 @@ class Seq2SeqTransformer(nn.Module):
             self.target_embedding = TokenEmbedding(d_model, target_vocab_size)
         self.target_positions = PositionalEncoding(d_model, dropout, max_length)
         # the two stacks
-        stack = (d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation)
-        self.encoder = Encoder(*stack)
-        self.decoder = Decoder(*stack)
+        self.encoder = Encoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation
+        )
+        self.decoder = Decoder(
+            d_model, num_heads, d_ff, dropout, norm_first, num_layers, activation
+        )
         # from features to logits
         if tie_weights:
             self.projection = TiedProjection(self.target_embedding)
@@ -91,7 +95,8 @@ class Seq2SeqTransformer(nn.Module):
             self.projection = nn.Linear(d_model, target_vocab_size)
         self.d_model, self.num_heads = d_model, num_heads
         self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size, self.target_vocab_size = sizes
+        self.source_vocab_size = source_vocab_size
+        self.target_vocab_size = target_vocab_size
 
     @checked
     def encode(self, source: Integer[Tensor, "batch length_s"]):
@@ -123,8 +128,7 @@ class Seq2SeqTransformer(nn.Module):
         x = self.target_embedding(target)
         x = self.target_positions(x)
         # 3 decode, looking at the memory
-        masks = (mask, memory_mask)
-        return self.decoder(x, memory, *masks, return_weights)
+        return self.decoder(x, memory, mask, memory_mask, return_weights)
 
     def project(self, features: Tensor) -> Tensor:
         """Map features (..., d_model) to logits (..., target_vocab_size)."""
@@ -187,8 +191,7 @@ def greedy_decode(
 
         while target.shape[1] < max_length and not ended.all():
             # 3 find the log-probabilities of the next token
-            given = (model, target, memory, mask)
-            log_p = _next_log_probabilities(*given)
+            log_p = _next_log_probabilities(model, target, memory, mask)
             # 4 take the best; after the end, padding
             best = log_p.argmax(dim=-1)
             best = best.masked_fill(ended, model.pad_id)
@@ -266,8 +269,7 @@ def beam_search(
         while target.shape[2] < max_length and (~ended & (total > -math.inf)).any():
             # 3 find the log-probabilities of every next token
             flat = target.reshape(batch * beams, -1)
-            given = (model, flat, memory, mask)
-            log_p = _next_log_probabilities(*given)
+            log_p = _next_log_probabilities(model, flat, memory, mask)
             log_p = log_p.reshape(batch, beams, -1)
             # 4 after its end, let a beam go on at no cost
             log_p[ended] = -math.inf
@@ -275,8 +277,7 @@ def beam_search(
             # 5 keep the best continuations of all beams
             length = (target != pad_id).sum(dim=2) - ended.long()
             total = total[:, :, None] + log_p
-            continuations = (total, length, length_penalty)
-            found = _best_continuations(*continuations)
+            found = _best_continuations(total, length, length_penalty)
             beam, token, total, score = found
             # 6 append each token to its beam
             rows = beam[:, :, None].expand(target.shape)

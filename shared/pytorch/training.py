@@ -171,11 +171,19 @@ def train(
 
     The model is left in evaluation mode.
     """
-    loss_options = (label_smoothing, ignore_index)
     saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     _check_optimizer(optimizer, model)
     start = optimizer.steps
-    check_run(start, batch_at, num_steps, *loss_options, progress, *saving, *validating)
+    check_run(
+        start,
+        batch_at,
+        num_steps,
+        label_smoothing,
+        ignore_index,
+        progress,
+        *saving,
+        *validating,
+    )
 
     losses, device = [], next(model.parameters()).device
     model.train()
@@ -188,8 +196,7 @@ def train(
             # 2 predict
             logits = model(*inputs)
             # 3 measure the loss
-            result = (logits, targets, *loss_options)
-            loss = cross_entropy(*result)
+            loss = cross_entropy(logits, targets, label_smoothing, ignore_index)
             # 4 find every gradient
             optimizer.zero_grad()
             loss.backward()
@@ -272,8 +279,7 @@ class Validation:
     def __call__(self, steps: int) -> bool:
         """Measure, and say whether to stop."""
         # 1 measure the loss on the held-out data
-        data = (self.inputs, self.targets)
-        loss = evaluate(self.model, *data, self.ignore_index)
+        loss = evaluate(self.model, self.inputs, self.targets, self.ignore_index)
         self.steps.append(steps)
         self.losses.append(loss)
         # 2 keep the weights if they are the best so far
