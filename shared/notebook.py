@@ -2,7 +2,8 @@
 
 `import shared.notebook`, before NumPy or a framework, changes these things in your process:
 
-- OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, MKL_NUM_THREADS and VECLIB_MAXIMUM_THREADS become 2 at most, unless you have set them.
+- OMP_NUM_THREADS and its like for OpenBLAS, MKL, Accelerate and TensorFlow (`runtime.THREADS`) become 2 at most, unless you have
+  set them.
 - Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
 - TensorFlow's log and four warnings that say nothing of your code are silenced: one each of Keras, matplotlib, tqdm and PyTorch.
 - `import tensorflow` first imports triton, if it is installed, and prints nothing.

@@ -20,13 +20,23 @@ if TYPE_CHECKING:
     import torch
 
 
+THREADS = (  # of NumPy's libraries, PyTorch and TensorFlow
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)
+
+
 def limit_threads() -> None:
     """Let NumPy and the frameworks, if they are imported after this, compute in two threads; a reader's own setting wins.
 
     More threads than free cores make small matrix products tens of times slower.
     """
     threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    for name in THREADS:
         os.environ.setdefault(name, threads)
 
 

@@ -69,7 +69,13 @@ def keras_passes(
 
 
 def forward_and_backward(
-    numpy: Any, pytorch: Any, keras: Any, inputs: dict[str, np.ndarray], repeats: int = 15, **arguments: Any
+    numpy: Any,
+    pytorch: Any,
+    keras: Any,
+    inputs: dict[str, np.ndarray],
+    repeats: int = 15,
+    others: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] | None = None,
+    **arguments: Any,
 ) -> dict[str, dict[str, np.ndarray]]:
     """Milliseconds of three twins on the CPU: the forward pass alone, and forward and backward together, by rounds.
 
@@ -77,6 +83,7 @@ def forward_and_backward(
         numpy, pytorch, keras: the twins; the Keras one runs compiled, as `fit` would run it, on the TensorFlow backend.
         inputs: name -> array, in the order of the call.
         repeats: how often each is timed, in all rounds together.
+        others: name -> what else is timed beside them, a function of its forward pass and one of both.
         arguments: further arguments of the call, such as mask; arrays become each framework's own.
 
     Returns:
@@ -121,6 +128,8 @@ def forward_and_backward(
         ("forward and backward", "PyTorch"): pytorch_both,
         ("forward and backward", "Keras, compiled"): keras_both,
     }
+    for name, (forward, both) in (others or {}).items():
+        passes |= {("forward", name): forward, ("forward and backward", name): both}
     milliseconds: dict[str, dict[str, np.ndarray]] = {"forward": {}, "forward and backward": {}}
     for (group, name), seconds in medians(passes, repeats).items():
         milliseconds[group][name] = 1000 * seconds

@@ -112,10 +112,11 @@ def bars(
     axes.set_xticks(range(len(values)), list(values))
     axes.tick_params(axis="x", length=0)
     axes.set(xlabel=x_label, ylabel=y_label, yscale="log" if log else "linear")
-    axes.set_title(title, pad=24)  # above the legend
+    in_a_row = len(names) if len(names) <= 4 else 3
+    axes.set_title(title, pad=24 if in_a_row == len(names) else 40)  # above the legend
     axes.margins(y=0.12)
     if len(names) > 1:
-        axes.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+        axes.legend(frameon=False, ncols=in_a_row, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     groups = ", ".join(" ".join(str(group).split()) for group in values)  # a name may have two lines
     described = f"Bars of {y_label} for {', '.join(names)}, in {len(values)} groups: {groups}."
     return style.show(figure, (described if alt is None else alt) + (_numbers_of_rounds(rounds) if measured else ""))
