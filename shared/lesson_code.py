@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 # A method that a framework has in two parts: where the one ends and the other goes on.
-PARTS = {("keras", "training", "Adam.step"): ("Adam.apply", "Adam.update_step")}
+PARTS = {("keras", "training", "AdamW.step"): ("AdamW.apply", "AdamW.update_step")}
 STEP = re.compile(r"^\s*# (\d+)(?: to (\d+))? (\S.*)$")
 
 

@@ -25,7 +25,7 @@ from ..frameworks import private
 from ..frameworks.processes import check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .gpt import GPTModel
-from .training import Adam, _CrossEntropy, cross_entropy
+from .training import AdamW, _CrossEntropy, cross_entropy
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-shard
 @checked
@@ -152,7 +152,7 @@ def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
         distribution = None
     keras.distribution.set_distribution(distribution)
     model = make_model(job)
-    model.compile(Adam(RATE), _CrossEntropy(ignore_index=0))
+    model.compile(AdamW(RATE), _CrossEntropy(ignore_index=0))
     losses, seconds = [], []
     for step in range(steps):
         began = time.perf_counter()
@@ -183,7 +183,7 @@ def train_tensorflow(
         workers = strategy.num_replicas_in_sync
         check_workers(workers, batch_size=BATCH)
     with strategy.scope():
-        model, optimizer = make_model(job), Adam(RATE, clip_norm=clip_norm)
+        model, optimizer = make_model(job), AdamW(RATE, clip_norm=clip_norm)
         optimizer.build(model.trainable_variables)
 
     @tf.function(autograph=False)

@@ -21,7 +21,7 @@ from ..frameworks.processes import check_workers
 from .feed_forward import gelu_tanh, gelu_tanh_backward
 from .gpt import GPTModel
 from .models import Module, Parameter, ParameterTree
-from .training import Adam, cross_entropy, cross_entropy_backward
+from .training import AdamW, cross_entropy, cross_entropy_backward
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-shard
 @checked
@@ -172,7 +172,7 @@ class ShardedAdam:
         weights = flatten(model.parameters().values())
         parts = np.array_split(weights, group.world_size)
         self.part = _Part(parts[group.rank])
-        self.adam = Adam(self.part, learning_rate)
+        self.adam = AdamW(self.part, learning_rate)
 
     def zero_grad(self) -> None:
         """Set every gradient of the model to zero."""
@@ -301,7 +301,7 @@ def train(
     for name, array in model.parameters().items():
         array[...] = weights[name]
     data = (0, 1) if group is None else (group.rank, group.world_size)
-    optimizer = ShardedAdam(model, group, RATE) if sharded else Adam(model, RATE)
+    optimizer = ShardedAdam(model, group, RATE) if sharded else AdamW(model, RATE)
     seconds, losses = [], []
     for step in range(steps):
         began = time.perf_counter()

@@ -31,7 +31,7 @@ from ..frameworks.pretrained import write_gpt2, write_whole
 from ..frameworks.weights import get_weights
 from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel, generate
-from .training import Adam, evaluate, load_checkpoint, train
+from .training import AdamW, evaluate, load_checkpoint, train
 from .training import warmup_schedule
 
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-nats-code
@@ -245,7 +245,7 @@ def pretrain(
     warmup_steps = max(1, num_steps // 20)
     schedule = warmup_schedule(2e-3, warmup_steps, num_steps, floor=1e-4)
     options = {"beta_2": 0.95, "weight_decay": 0.1, "decay_all": False}
-    optimizer = Adam(model, schedule, **options, clip_norm=1.0)
+    optimizer = AdamW(model, schedule, **options, clip_norm=1.0)
     # 4 go on where a run was stopped
     precision = precision or recorded(folder, "precision")
     if precision is None:

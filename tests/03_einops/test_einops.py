@@ -22,8 +22,8 @@ import shared.pytorch.einops as pytorch_track
 from shared import digits, exercises, parity, side_by_side
 from shared.data.letters import COLORS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
-from shared.numpy.training import Adam, cross_entropy_backward, warmup_schedule
-from shared.pytorch.training import Adam as PyTorchAdam
+from shared.numpy.training import AdamW, cross_entropy_backward, warmup_schedule
+from shared.pytorch.training import AdamW as PyTorchAdam
 from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -491,7 +491,7 @@ LENET = {"height": 8, "width": 8, "channels": 1, "num_classes": 10, "features": 
 def test_numpy_reads_digits(data):
     network = numpy_track.LeNet(**LENET, rng=1).astype(np.float32)
     steps = steps_of(data)
-    optimizer = Adam(network, warmup_schedule(5e-3, 50, len(steps)), weight_decay=0.1)
+    optimizer = AdamW(network, warmup_schedule(5e-3, 50, len(steps)), weight_decay=0.1)
     for rows in steps:
         logits = network(data.x_train[rows])
         optimizer.zero_grad()

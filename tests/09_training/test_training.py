@@ -103,7 +103,7 @@ def make(track, dropout=0.3, seed=0, **options):
     options = {"weight_decay": 0.1, "clip_norm": 0.5} | options
     options.setdefault("learning_rate", training.warmup_schedule(0.05, 3, 40))
     model = CLASSIFIERS[track](dropout, seed)
-    return model, training.Adam(**options) if track == "keras" else training.Adam(model, **options)
+    return model, training.AdamW(**options) if track == "keras" else training.AdamW(model, **options)
 
 
 def state(track, model, optimizer):
@@ -396,7 +396,7 @@ def test_numpys_adam_is_pytorchs(rng, kind, options, clip_norm):
     weights = list(model.parameters().values())
     twins = [torch.nn.Parameter(torch.tensor(weight)) for weight in weights]
     schedule = numpy_training.warmup_schedule(0.1, 10, 120)
-    adam = numpy_training.Adam(model, schedule, **ours_of(options, clip_norm))
+    adam = numpy_training.AdamW(model, schedule, **ours_of(options, clip_norm))
 
     def move(gradients):
         for grad, gradient in zip(model.gradients().values(), gradients):
@@ -407,13 +407,65 @@ def test_numpys_adam_is_pytorchs(rng, kind, options, clip_norm):
     assert adam.steps == 100
 
 
+@pytest.mark.parametrize("clip_norm", [None, 0.5])
+def test_numpys_formula_of_pytorch_is_the_librarys(rng, clip_norm):
+    """With `clip_grad_norm_`, whose norm has 1e-6 more."""
+    model = numpy_models.MLP(5, 4, 3, rng=1)
+    weights = list(model.parameters().values())
+    twins = [torch.nn.Parameter(torch.tensor(weight)) for weight in weights]
+    theirs = torch.optim.AdamW(twins, lr=0.01, weight_decay=0.1)
+    ours = numpy_training.AdamW(model, 0.01, weight_decay=0.1, clip_norm=clip_norm, formula="pytorch")
+
+    def reference(_, gradients):
+        for twin, gradient in zip(twins, gradients):
+            twin.grad = torch.tensor(gradient)
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(twins, clip_norm)
+        theirs.step()
+
+    def move(gradients):
+        for grad, gradient in zip(model.gradients().values(), gradients):
+            grad[...] = gradient
+        ours.step()
+
+    hundred_steps(rng, ours, weights, reference, twins, move)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+@pytest.mark.parametrize("clip_norm", [None, 0.5])
+def test_numpys_formula_of_keras_is_the_librarys(rng, float64, clip_norm):
+    """Its numbers are given in float64: on TensorFlow, Python's own would pass through float32."""
+    model = numpy_models.MLP(5, 4, 3, rng=1)
+    weights = list(model.parameters().values())
+    twins = [keras.Variable(weight) for weight in weights]
+    rate, beta_1, beta_2, decay = map(np.float64, (0.01, 0.9, 0.999, 0.1))
+    theirs = keras.optimizers.AdamW(
+        rate, weight_decay=decay, beta_1=beta_1, beta_2=beta_2, epsilon=1e-7, global_clipnorm=clip_norm
+    )
+    ours = numpy_training.AdamW(model, 0.01, epsilon=1e-7, weight_decay=0.1, clip_norm=clip_norm, formula="keras")
+    for _ in range(100):
+        gradients = [rng.normal(size=weight.shape) * 10.0 ** rng.integers(-9, 2) for weight in weights]
+        theirs.apply([ops.convert_to_tensor(gradient) for gradient in gradients], twins)
+        for grad, gradient in zip(model.gradients().values(), gradients):
+            grad[...] = gradient
+        ours.step()
+    for weight, twin in zip(weights, twins):
+        np.testing.assert_allclose(as_numpy(twin), weight, rtol=1e-10, atol=1e-12)
+
+
+def test_an_unknown_formula_is_refused():
+    with pytest.raises(TypeError, match="formula"):
+        numpy_training.AdamW(numpy_models.Linear(2, 2), formula="jax")
+
+
 @pytest.mark.parametrize(("kind", "options", "clip_norm"), OPTIMIZERS)
 def test_pytorchs_adam_is_the_librarys(rng, kind, options, clip_norm):
     model = pytorch_models.MLP(5, 4, 3).double()
     weights = list(model.parameters())
     twins = [torch.nn.Parameter(weight.detach().clone()) for weight in weights]
     schedule = pytorch_training.warmup_schedule(0.1, 10, 120)
-    adam = pytorch_training.Adam(model, schedule, **ours_of(options, clip_norm))
+    adam = pytorch_training.AdamW(model, schedule, **ours_of(options, clip_norm))
 
     def move(gradients):
         for weight, gradient in zip(weights, gradients):
@@ -431,7 +483,7 @@ def test_keras_adam_is_pytorchs(rng, float64, kind, options, clip_norm):
     weights = [keras.Variable(rng.normal(size=shape)) for shape in [(5, 4), (4,), (4, 3)]]
     twins = [torch.nn.Parameter(torch.tensor(weight.numpy())) for weight in weights]
     schedule = numpy_training.warmup_schedule(0.1, 10, 120)
-    adam = keras_training.Adam(keras_training.warmup_schedule(0.1, 10, 120), **ours_of(options, clip_norm))
+    adam = keras_training.AdamW(keras_training.warmup_schedule(0.1, 10, 120), **ours_of(options, clip_norm))
 
     def move(gradients):
         adam.apply([ops.convert_to_tensor(gradient) for gradient in gradients], weights)
@@ -445,8 +497,8 @@ def test_keras_adam_in_float32_follows_numpys(rng):
     model = numpy_models.Linear(4, 3, rng=0).astype(np.float32)
     start = {name: value.copy() for name, value in model.parameters().items()}
     variables = [keras.Variable(value) for value in start.values()]
-    ours = numpy_training.Adam(model, 0.01, weight_decay=0.1, clip_norm=1.0)
-    theirs = keras_training.Adam(0.01, weight_decay=0.1, clip_norm=1.0)
+    ours = numpy_training.AdamW(model, 0.01, weight_decay=0.1, clip_norm=1.0)
+    theirs = keras_training.AdamW(0.01, weight_decay=0.1, clip_norm=1.0)
     for _ in range(20):
         for gradient in model.gradients().values():
             gradient[...] = rng.normal(size=gradient.shape)
@@ -467,10 +519,10 @@ def first_steps(gradients, **options):
         setattr(twin, name, torch.nn.Parameter(torch.zeros(gradient.shape, dtype=torch.float64)))
         getattr(twin, name).grad = torch.tensor(gradient)
         variables.append(keras.Variable(np.zeros_like(gradient), dtype="float32"))
-    numpy_training.Adam(model, **options).step()
-    pytorch_training.Adam(twin, **options).step()
+    numpy_training.AdamW(model, **options).step()
+    pytorch_training.AdamW(twin, **options).step()
     tensors = [ops.convert_to_tensor(gradient, dtype="float32") for gradient in gradients.values()]
-    keras_training.Adam(**options).apply(tensors, variables)
+    keras_training.AdamW(**options).apply(tensors, variables)
     return (
         [-value for value in model.parameters().values()],
         [-as_numpy(weight) for weight in twin.parameters()],
@@ -517,9 +569,9 @@ def test_keras_and_the_others_decay_without_the_moments():
     model.kernel.value[...] = 1
     torch.nn.init.ones_(twin.weight)
     variable = keras.Variable(np.ones((1, 1)), dtype="float32")
-    numpy_training.Adam(model, 0.1, weight_decay=0.2).step()
-    pytorch_training.Adam(twin, 0.1, weight_decay=0.2).step()  # its gradient is None
-    keras_training.Adam(0.1, weight_decay=0.2).apply([ops.zeros((1, 1))], [variable])
+    numpy_training.AdamW(model, 0.1, weight_decay=0.2).step()
+    pytorch_training.AdamW(twin, 0.1, weight_decay=0.2).step()  # its gradient is None
+    keras_training.AdamW(0.1, weight_decay=0.2).apply([ops.zeros((1, 1))], [variable])
     for weight in (model.kernel.value, as_numpy(twin.weight), as_numpy(variable)):
         assert weight.item() == pytest.approx(0.98, abs=1e-6)
 
@@ -559,10 +611,10 @@ def test_keras_and_the_others_leave_biases_and_norms_out_of_the_decay_when_asked
         set_weights(model, {name: np.ones_like(value) for name, value in get_weights(model).items()})
         options = {"learning_rate": 0.1, "weight_decay": 0.2, "decay_all": decay_all}
         if track == "keras":
-            adam = keras_training.Adam(**options)
+            adam = keras_training.AdamW(**options)
             adam.apply([ops.zeros(v.shape) for v in model.trainable_variables], model.trainable_variables)
         else:
-            MODULES[track].Adam(model, **options).step()
+            MODULES[track].AdamW(model, **options).step()
         shrunk[track] = {name: value.flat[0] for name, value in get_weights(model).items()}
     for track, found in shrunk.items():
         assert len(found) == 17
@@ -596,7 +648,7 @@ def test_zero_grad_and_frozen_weights():
     twin = torch.nn.Linear(2, 2)
     twin.bias.requires_grad_(False)
     before = twin.bias.clone()
-    optimizer = pytorch_training.Adam(twin, weight_decay=0.5)
+    optimizer = pytorch_training.AdamW(twin, weight_decay=0.5)
     optimizer.step()
     assert torch.equal(twin.bias, before)
     optimizer.zero_grad()
@@ -609,22 +661,22 @@ def test_keras_adam_adds_up_the_repeated_rows_of_an_embedding():
 
     table = keras.Variable(np.zeros((3, 2), np.float32))
     rows = tf.IndexedSlices(tf.ones((100, 2)), tf.zeros(100, tf.int64), dense_shape=(3, 2))
-    keras_training.Adam(1e-3).apply([rows], [table])
+    keras_training.AdamW(1e-3).apply([rows], [table])
     np.testing.assert_allclose(table.numpy(), [[-1e-3, -1e-3], [0, 0], [0, 0]], atol=1e-7)
 
 
 @pytest.mark.keras
 def test_keras_adam_round_trip():
     schedule = keras_training.warmup_schedule(0.1, 3, 10)
-    adam = keras_training.Adam(schedule, 0.8, 0.9, 1e-6, 0.02, 1.5, False, name="mine")
+    adam = keras_training.AdamW(schedule, 0.8, 0.9, 1e-6, 0.02, 1.5, False, name="mine")
     config = json.loads(json.dumps(keras.optimizers.serialize(adam)))
     again = keras.optimizers.deserialize(config)
-    assert type(again) is keras_training.Adam
+    assert type(again) is keras_training.AdamW
     assert again.get_config() == adam.get_config()
     expected = {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 1e-6, "weight_decay": 0.02, "clip_norm": 1.5}
     expected |= {"decay_all": False, "name": "mine"}
     assert {name: adam.get_config()[name] for name in expected} == expected
-    assert keras_training.Adam().get_config()["clip_norm"] is None
+    assert keras_training.AdamW().get_config()["clip_norm"] is None
 
 
 # The loop
@@ -842,7 +894,7 @@ def test_keras_and_its_twins_train_a_model_of_two_inputs(track):
     set_weights(parts, start)
     model = joined(track, parts)
     options = {"weight_decay": 0.1, "clip_norm": 0.5, "learning_rate": MODULES[track].warmup_schedule(0.05, 3, 40)}
-    adam = MODULES[track].Adam(**options) if track == "keras" else MODULES[track].Adam(model, **options)
+    adam = MODULES[track].AdamW(**options) if track == "keras" else MODULES[track].AdamW(model, **options)
     np.testing.assert_allclose(MODULES[track].train(model, adam, two_inputs, 4), expected, atol=1e-6)
 
 
@@ -888,7 +940,7 @@ def test_keras_train_drops_out_in_every_step(has_argument):
             return self.mlp(self.dropout(x))  # the mode comes from the call around it
 
     model = (KerasClassifier if has_argument else WithoutArgument)(dropout=0.5)
-    losses = keras_training.train(model, keras_training.Adam(0.0), lambda step: batch_at(0), 5)
+    losses = keras_training.train(model, keras_training.AdamW(0.0), lambda step: batch_at(0), 5)
     assert len(set(losses)) == 5
 
 
@@ -912,7 +964,7 @@ def test_keras_shows_its_bar_and_traces_once(capfd):
             return super().call(x, training)
 
     model = Counting()
-    keras_training.train(model, keras_training.Adam(), batch_at, 10, progress=True)
+    keras_training.train(model, keras_training.AdamW(), batch_at, 10, progress=True)
     assert "10/10" in capfd.readouterr().out
     assert len(traces) <= 2  # once to build, once to compile
 
@@ -1185,7 +1237,7 @@ def test_what_a_checkpoint_holds(tmp_path):
 @pytest.mark.keras
 def test_keras_saves_a_trained_model_whole(tmp_path):
     model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
-    adam = keras_training.Adam(keras_training.warmup_schedule(0.01, 2, 9), clip_norm=1.0)
+    adam = keras_training.AdamW(keras_training.warmup_schedule(0.01, 2, 9), clip_norm=1.0)
     keras_training.train(model, adam, batch_at, 2, label_smoothing=0.1, ignore_index=-100)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
@@ -1332,8 +1384,8 @@ def save_with_another_optimizer_of_keras():
 
 REFUSED = [
     *(row for track in MODULES for row in refused_by_every_track(track)),
-    (lambda: numpy_training.Adam({}), TypeError, "model"),
-    (lambda: pytorch_training.Adam([]), TypeError, "model"),
+    (lambda: numpy_training.AdamW({}), TypeError, "model"),
+    (lambda: pytorch_training.AdamW([]), TypeError, "model"),
     (lambda: numpy_training.text_batches(np.arange(5), 5, 1), ValueError, "length"),
     (lambda: numpy_training.text_batches(np.arange(5), 0, 1), ValueError, "length"),
     (lambda: numpy_training.text_batches(np.arange(5), 1.5, 1), TypeError, "length"),
@@ -1355,13 +1407,14 @@ def test_what_is_refused_is_named(call, error, name):
 
 @pytest.mark.keras
 def test_keras_and_the_others_take_the_same_arguments():
-    """Adam's `model` is the one declared difference: in Keras `compile` hands it the weights."""
-    names = ("cross_entropy", "warmup_schedule", "Adam", "save_checkpoint", "load_checkpoint", "train")
+    """But for AdamW: in Keras `compile` hands it the weights, and NumPy's has the formulas of all three."""
+    names = ("cross_entropy", "warmup_schedule", "AdamW", "save_checkpoint", "load_checkpoint", "train")
     for name in (*names, "evaluate", "Validation"):
         expected = list(inspect.signature(getattr(numpy_training, name)).parameters.items())
         for track in ("pytorch", "keras"):
             found = inspect.signature(getattr(MODULES[track], name)).parameters
-            missing = {"model"} if (name, track) == ("Adam", "keras") else set()
+            missing = {"formula"} if name == "AdamW" else set()
+            missing |= {"model"} if (name, track) == ("AdamW", "keras") else set()
             kept = [(key, value.default) for key, value in found.items() if key != "kwargs"]
             assert kept == [(key, value.default) for key, value in expected if key not in missing], (name, track)
 
@@ -1373,14 +1426,14 @@ def test_running_means_lose_no_digits_where_they_forget_fast(track, beta):
     gradients, means = (1.0, 1e-6), []
     if track == "numpy":
         layer = numpy_models.Linear(1, 1, 0).astype(np.float32)
-        optimizer = numpy_training.Adam(layer, beta_1=beta, beta_2=beta)
+        optimizer = numpy_training.AdamW(layer, beta_1=beta, beta_2=beta)
         for gradient in gradients:
             layer.kernel.grad[...] = gradient
             optimizer.step()
         means = [optimizer.first_moment["kernel"], optimizer.second_moment["kernel"]]
     elif track == "pytorch":
         layer = torch.nn.Linear(1, 1, bias=False)
-        optimizer = pytorch_training.Adam(layer, beta_1=beta, beta_2=beta)
+        optimizer = pytorch_training.AdamW(layer, beta_1=beta, beta_2=beta)
         for gradient in gradients:
             layer.weight.grad = torch.full((1, 1), gradient)
             optimizer.step()
@@ -1388,7 +1441,7 @@ def test_running_means_lose_no_digits_where_they_forget_fast(track, beta):
     else:
         layer = keras.layers.Dense(1, use_bias=False)
         layer.build((None, 1))
-        optimizer = keras_training.Adam(beta_1=beta, beta_2=beta)
+        optimizer = keras_training.AdamW(beta_1=beta, beta_2=beta)
         for gradient in gradients:
             optimizer.apply([ops.full((1, 1), gradient)], layer.trainable_variables)
         means = [optimizer.first_moment[0], optimizer.second_moment[0]]

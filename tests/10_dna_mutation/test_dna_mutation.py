@@ -12,7 +12,7 @@ import shared.numpy.dna_mutation as numpy_track
 import shared.pytorch.dna_mutation as pytorch_track
 from shared import dna, parity
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
-from shared.numpy.training import Adam, train, warmup_schedule
+from shared.numpy.training import AdamW, train, warmup_schedule
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "max_length": 10, "num_layers": 2}
@@ -236,7 +236,7 @@ def test_training_leaves_the_plateau_and_approaches_the_optimum():
     """A shorter run than the chapter's, of another seed: below the bound that a model without attention cannot pass."""
     process = dna.CpGDeamination()
     model = numpy_track.build_model(rng=3).astype(np.float32)
-    optimizer = Adam(model, warmup_schedule(7e-3, 50, 500), beta_2=0.95)
+    optimizer = AdamW(model, warmup_schedule(7e-3, 50, 500), beta_2=0.95)
     train(model, optimizer, lambda step: dna.sample_tokens(process, 32, (1, 64), (5, step)), 500, ignore_index=0)
     held_out, _ = dna.sample_tokens(process, 128, (1, 64), (6, 0))
     reached = dna.score(process, held_out, softmax(model(held_out).astype(float), axis=-1)).cross_entropy

@@ -311,7 +311,7 @@ def test_a_shared_weight_is_stepped_once(track):
     """Adam's first step is as long as the learning rate, for a table with three uses, too; for Keras see the test of three steps."""
     model, training = make(track, **SAVINGS["both"]), TRAININGS[track]
     before = get_weights(model)
-    adam = training.Adam(model, learning_rate=1e-2)
+    adam = training.AdamW(model, learning_rate=1e-2)
     losses = training.train(model, adam, lambda step: ((SOURCE, TARGET[:, :-1]), TARGET[:, 1:]), 1, ignore_index=0)
     moved = np.abs(get_weights(model)["source_embedding.embeddings"] - before["source_embedding.embeddings"])
     assert losses.shape == (1,) and abs(moved.max() - 1e-2) < 1e-4
@@ -331,7 +331,7 @@ def test_keras_and_its_twins_take_the_same_steps():
     models, losses = twins(norm_first=True, **SAVINGS["both"]), {}
     for track, model in models.items():
         training = TRAININGS[track]
-        adam = training.Adam(*([] if track == "keras" else [model]), learning_rate=1e-3, clip_norm=1.0)
+        adam = training.AdamW(*([] if track == "keras" else [model]), learning_rate=1e-3, clip_norm=1.0)
 
         def batch_at(step):
             source, target = genetic_code.sample(8, (1, 4), seed=(0, step))

@@ -21,7 +21,7 @@ from shared.frameworks.pretrained import read_bert, write_bert
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.attention import causal_mask, padding_mask
 from shared.numpy.feed_forward import ACTIVATIONS
-from shared.numpy.training import Adam, train, warmup_schedule
+from shared.numpy.training import AdamW, train, warmup_schedule
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {
@@ -545,7 +545,7 @@ def test_training_learns_to_look_at_both_sides(tokenizer):
     corpus = text.encode_batch(tokenizer, masked_words.short_sentences(150 * 64, 7, seed=5))
     inputs, targets = numpy_track.mask_tokens(corpus, 4, size, range(5), rate=0.3, seed=5)
     model = numpy_track.BERTModel(48, 4, 96, vocab_size=size, max_length=12, num_layers=1, rng=1).astype(np.float32)
-    optimizer = Adam(model, warmup_schedule(6e-3, 40, 150), beta_2=0.98)
+    optimizer = AdamW(model, warmup_schedule(6e-3, 40, 150), beta_2=0.98)
     train(model, optimizer, lambda step: (inputs[step * 64 :][:64], targets[step * 64 :][:64]), 150)
     held_out = text.encode_batch(tokenizer, masked_words.short_sentences(200, 7, seed=6))
     seen, wanted = numpy_track.mask_tokens(held_out, 4, size, range(5), rate=0.3, seed=6)

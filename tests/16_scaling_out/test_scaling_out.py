@@ -73,13 +73,13 @@ def test_a_step_is_that_of_the_whole_batch(workers, sharded):
     start = {name: array.copy() for name, array in model.parameters().items()}
     logits = model(inputs)
     model.backward(cross_entropy_backward(logits, targets, ignore_index=0))
-    adam = in_numpy.Adam(model, 1e-2)
+    adam = in_numpy.AdamW(model, 1e-2)
     adam.step()
 
     def work(group):
         mine = GPTModel(**in_numpy.CONFIG, rng=1)
         kind = in_numpy.ShardedAdam if sharded else None
-        optimizer = kind(mine, group, 1e-2) if kind else in_numpy.Adam(mine, 1e-2)
+        optimizer = kind(mine, group, 1e-2) if kind else in_numpy.AdamW(mine, 1e-2)
         batch = [in_numpy.shard_batch(rows, group.rank, workers) for rows in (inputs, targets)]
         loss = in_numpy.parallel_step(mine, optimizer, *batch, group, ignore_index=0)
         return loss, optimizer.part.weights.value.size if sharded else 0, mine.parameters()
@@ -103,7 +103,7 @@ def test_a_step_in_pytorch_alone_is_that_of_numpy():
     batch = torch.tensor(inputs), torch.tensor(targets)
     loss = in_pytorch.parallel_step(theirs, optimizer, *batch, None, ignore_index=0)
     assert loss == pytest.approx(
-        in_numpy.parallel_step(ours, in_numpy.Adam(ours, 1e-3), inputs, targets, None, ignore_index=0), abs=1e-13
+        in_numpy.parallel_step(ours, in_numpy.AdamW(ours, 1e-3), inputs, targets, None, ignore_index=0), abs=1e-13
     )
     for name, array in get_weights(theirs).items():
         np.testing.assert_allclose(array, get_weights(ours)[name], rtol=0, atol=1e-12, err_msg=name)

@@ -142,7 +142,7 @@ NUMBERS = {
     "tokenization.pad_batch": "is for a DataLoader, on the CPU",
     "tokenization.tokenize_and_pad": "reads text",
     "tokenization.train_bpe": "reads text",
-    "training.Adam": "asks for the norm of the gradient",
+    "training.AdamW": "asks for the norm of the gradient",
     "training.Validation": "compares losses",
     "training.evaluate": "returns a number",
     "training.load_checkpoint": "reads a file",
