@@ -148,17 +148,17 @@ def pair_steps(name: str, columns: dict[str, list[Step]]) -> list[Row]:
     starts = {1} | {step.first for step in steps} | {step.last + 1 for step in steps}
     rows = []
     for first, after in itertools.pairwise(sorted(starts)):
-        numbers = (first, after - 1)
-        alone = {track: step for track, found in columns.items() for step in found if step[:2] == numbers}
+        last = after - 1
+        alone = {track: step for track, found in columns.items() for step in found if step[:2] == (first, last)}
         words = {track: step.words for track, step in alone.items()}
-        label = label_of(*numbers)
+        label = label_of(first, last)
         if not words:
             raise ValueError(
                 f"name={name!r}: no track has `# {label} ...` alone: expected one with the words of this row"
             )
         if len(set(words.values())) > 1:
             raise ValueError(f"name={name!r}: expected the same words for step {label}, got {words}")
-        rows.append(Row(*numbers, next(iter(words.values())), {track: step.code for track, step in alone.items()}))
+        rows.append(Row(first, last, next(iter(words.values())), {track: step.code for track, step in alone.items()}))
     return rows
 
 

@@ -164,8 +164,8 @@ def _draw_line(
     color, dashes = (plots.INK, "-") if stays else (_FAINT, ":")
     axes.plot([left, right], [y, to_y], color=color, linewidth=1.2, linestyle=dashes)
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    place = left + 0.62 * (right - left), y + 0.62 * (to_y - y)
-    axes.text(*place, f"{prob:.2f}", fontsize=9, ha="center", va="center", bbox=ground)
+    at_x, at_y = left + 0.62 * (right - left), y + 0.62 * (to_y - y)
+    axes.text(at_x, at_y, f"{prob:.2f}", fontsize=9, ha="center", va="center", bbox=ground)
 
 
 def _draw_box(axes: Axes, place: tuple[float, float], wide: float, label: str, stays: bool, wins: bool) -> None:

@@ -312,12 +312,12 @@ def train(
     rank = workers = None
     if engine != "one":
         rank, workers = dist.get_rank(), dist.get_world_size()
-    mesh, data, group = None, (0, 1), None
+    mesh, shard, num_shards, group = None, 0, 1, None
     if engine != "one":
         shape = (1, workers) if engine == "tensor" else (workers, 1)
         mesh = init_device_mesh(device.type, shape, mesh_dim_names=("data", "model"))
         group = mesh["data"].get_group()
-        data = (mesh["data"].get_local_rank(), shape[0])
+        shard, num_shards = mesh["data"].get_local_rank(), shape[0]
     model = distribute(make_model(job).to(device), engine, mesh)
     optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.0)
     start, losses, seconds = 0, [], []
@@ -328,7 +328,10 @@ def train(
     for step in range(start, steps):
         began = time.perf_counter()
         arrays = grammar.batch_at(step, BATCH, CONFIG["max_length"])
-        batch = [shard_batch(torch.tensor(rows, device=device), *data) for rows in arrays]
+        batch = [
+            shard_batch(torch.tensor(rows, device=device), shard, num_shards)
+            for rows in arrays
+        ]
         if kill == (rank, step) and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
             os.kill(os.getpid(), signal.SIGKILL)
         if engine == "accumulated":  # as if half of the rows were all that fits

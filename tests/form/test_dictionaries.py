@@ -21,7 +21,7 @@ def entries(source: str) -> list[tuple[str, ...]]:
 
 def faults(rows: list[tuple[str, ...]]) -> list[str]:
     """A sentence for each call that is no Python, and for each name that its library has not."""
-    told = []
+    messages = []
     for pattern, _, *calls in rows:
         for call in calls:
             for library, path in NAMED.findall(call):
@@ -29,12 +29,12 @@ def faults(rows: list[tuple[str, ...]]) -> list[str]:
                 for name in path.strip(".").split("."):
                     value = getattr(value, name, None)
                 if value is None:
-                    told.append(f"{pattern}: there is no {library}{path}")
+                    messages.append(f"{pattern}: there is no {library}{path}")
             try:
                 ast.parse(call)
             except SyntaxError:
-                told.append(f"{pattern}: {call} is no Python")
-    return told
+                messages.append(f"{pattern}: {call} is no Python")
+    return messages
 
 
 @for_each_chapter()
