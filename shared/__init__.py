@@ -24,7 +24,17 @@ ROOMS = {
         "vocabularies",
     ),
     "drawing": ("diagrams", "explorer", "plots", "side_by_side"),
-    "frameworks": ("checkpoints", "history", "modes", "parity", "pretrained", "processes", "timing", "weights"),
+    "frameworks": (
+        "checkpoints",
+        "history",
+        "modes",
+        "parity",
+        "pretrained",
+        "processes",
+        "same_run",
+        "timing",
+        "weights",
+    ),
 }
 _FUNCTIONS = ("best_device", "set_seed")
 

@@ -10,8 +10,6 @@ from types import ModuleType
 from typing import NamedTuple
 
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
-# A method that a framework has in two parts: where the one ends and the other goes on.
-PARTS = {("keras", "training", "AdamW.step"): ("AdamW.apply", "AdamW.update_step")}
 STEP = re.compile(r"^\s*# (\d+)(?: to (\d+))? (\S.*)$")
 
 
@@ -77,17 +75,14 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
         ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
     where = f"shared.{track}.{chapter}.{name}"
-    lines = []
-    for each in PARTS.get((track, chapter, name), (name,)):
-        found = module(track, chapter)
-        for part in each.split("."):
-            found = getattr(found, part, None)
-        if inspect.isclass(found):
-            found = getattr(found, "call" if track == "keras" else "forward", None)
-        if found is None:
-            raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
-        lines += ["", *inspect.getsource(inspect.unwrap(found)).splitlines()]
-    steps = split_steps(where, lines)
+    found = module(track, chapter)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if inspect.isclass(found):
+        found = getattr(found, "call" if track == "keras" else "forward", None)
+    if found is None:
+        raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
+    steps = split_steps(where, inspect.getsource(inspect.unwrap(found)).splitlines())
     if not steps:
         raise ValueError(f"name={name!r}: {where} has no steps: expected comments such as `# 1 project the inputs`")
     return [inner for step in steps for inner in _opened(track, chapter, step)]

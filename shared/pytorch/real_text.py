@@ -18,6 +18,7 @@ import torch
 from numpy import ndarray
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
+from torch.optim.lr_scheduler import LambdaLR
 
 from .. import best_device, set_seed
 from ..checks import check_positive
@@ -29,10 +30,10 @@ from ..data.corpus import prepare, random_windows, windows
 from ..frameworks.history import History, model_card, provenance, recorded
 from ..frameworks.pretrained import write_gpt2, write_whole
 from ..frameworks.weights import get_weights
+from ..numpy.training import warmup_schedule
 from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel, generate
-from .training import AdamW, evaluate, load_checkpoint, train
-from .training import warmup_schedule
+from .training import evaluate, load_checkpoint, steps_taken, train
 
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-nats-code
 @checked
@@ -241,11 +242,18 @@ def pretrain(
     sizes |= {"vocab_size": corpus.tokenizer.get_vocab_size()}
     sizes |= {"max_length": max_length, "num_layers": num_layers, "eps": 1e-5}
     model = GPTModel(**sizes, dropout=dropout, pad_id=None).to(device)
-    # 3 make the optimizer
+    # 3 make the optimizer and its scheduler
+    matrices = [each for each in model.parameters() if each.ndim > 1]
+    others = [each for each in model.parameters() if each.ndim <= 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": matrices}, {"params": others, "weight_decay": 0.0}],
+        lr=2e-3,
+        betas=(0.9, 0.95),
+        weight_decay=0.1,
+    )
     warmup_steps = max(1, num_steps // 20)
-    schedule = warmup_schedule(2e-3, warmup_steps, num_steps, floor=1e-4)
-    options = {"beta_2": 0.95, "weight_decay": 0.1, "decay_all": False}
-    optimizer = AdamW(model, schedule, **options, clip_norm=1.0)
+    factor = warmup_schedule(1.0, warmup_steps, num_steps, floor=0.05)
+    scheduler = LambdaLR(optimizer, factor)
     # 4 go on where a run was stopped
     precision = precision or recorded(folder, "precision")
     if precision is None:
@@ -257,8 +265,8 @@ def pretrain(
     history = History(folder, run, () if file else provenance(packages))
     saved = folder / "checkpoint.safetensors"
     if saved.is_file():
-        load_checkpoint(saved, model, optimizer)
-    history.go_on_from(optimizer.steps)
+        load_checkpoint(saved, model, optimizer, scheduler)
+    history.go_on_from(steps_taken(optimizer))
     # 5 train, in bfloat16 where that is faster
     low = torch.bfloat16
     with torch.autocast(device.type, low, precision == "bfloat16", cache_enabled=False):
@@ -267,6 +275,8 @@ def pretrain(
             optimizer,
             random_windows(corpus.training, max_length, BATCH_SIZE),
             num_steps,
+            scheduler,
+            clip_norm=1.0,
             progress=progress,
             checkpoint=saved,
             checkpoint_every=every,

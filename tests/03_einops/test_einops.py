@@ -23,7 +23,6 @@ from shared import digits, exercises, parity, side_by_side
 from shared.data.letters import COLORS, GLYPHS, letters
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import AdamW, cross_entropy_backward, warmup_schedule
-from shared.pytorch.training import AdamW as PyTorchAdam
 from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -504,12 +503,14 @@ def test_pytorch_reads_digits(data):
     network = pytorch_track.LeNet(**LENET)
     x_train, y_train, x_test, y_test = map(torch.from_numpy, data)
     steps = steps_of(data)
-    optimizer = PyTorchAdam(network, warmup_schedule(5e-3, 50, len(steps)), weight_decay=0.1)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=5e-3, weight_decay=0.1)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup_schedule(1.0, 50, len(steps)))
     for rows in steps:
         loss = pytorch_cross_entropy(network(x_train[rows]), y_train[rows], label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        scheduler.step()
     assert (network(x_test).argmax(dim=-1) == y_test).double().mean() > 0.96
 
 

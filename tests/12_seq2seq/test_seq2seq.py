@@ -311,7 +311,10 @@ def test_a_shared_weight_is_stepped_once(track):
     """Adam's first step is as long as the learning rate, for a table with three uses, too; for Keras see the test of three steps."""
     model, training = make(track, **SAVINGS["both"]), TRAININGS[track]
     before = get_weights(model)
-    adam = training.AdamW(model, learning_rate=1e-2)
+    if track == "pytorch":
+        adam = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.0)
+    else:
+        adam = training.AdamW(model, learning_rate=1e-2)
     losses = training.train(model, adam, lambda step: ((SOURCE, TARGET[:, :-1]), TARGET[:, 1:]), 1, ignore_index=0)
     moved = np.abs(get_weights(model)["source_embedding.embeddings"] - before["source_embedding.embeddings"])
     assert losses.shape == (1,) and abs(moved.max() - 1e-2) < 1e-4
@@ -330,14 +333,18 @@ def test_sharing_survives_a_change_of_dtype():
 def test_keras_and_its_twins_take_the_same_steps():
     models, losses = twins(norm_first=True, **SAVINGS["both"]), {}
     for track, model in models.items():
-        training = TRAININGS[track]
-        adam = training.AdamW(*([] if track == "keras" else [model]), learning_rate=1e-3, clip_norm=1.0)
+        training, options = TRAININGS[track], {"ignore_index": 0}
+        if track == "pytorch":
+            adam = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0)
+            options["clip_norm"] = 1.0
+        else:
+            adam = training.AdamW(*([] if track == "keras" else [model]), learning_rate=1e-3, clip_norm=1.0)
 
         def batch_at(step):
             source, target = genetic_code.sample(8, (1, 4), seed=(0, step))
             return (source, target[:, :-1]), target[:, 1:]
 
-        losses[track] = training.train(model, adam, batch_at, 3, ignore_index=0)
+        losses[track] = training.train(model, adam, batch_at, 3, **options)
     np.testing.assert_allclose(losses["pytorch"], losses["numpy"], rtol=1e-4)
     np.testing.assert_allclose(losses["keras"], losses["numpy"], rtol=1e-4)
     tables = [get_weights(model)["source_embedding.embeddings"] for model in models.values()]

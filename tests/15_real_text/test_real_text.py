@@ -215,7 +215,7 @@ def test_pytorch_trains_the_adapters_and_nothing_else():
     assert sum(each.numel() for each in trained.values()) == 2 * 2 * (8 * 2 + 2 * 8)  # blocks, projections, a and b
     assert {name.split(".")[3] for name in trained} == {"query", "value"}
 
-    optimizer = pytorch_track.AdamW(model, 0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=0.0)
     batch = (TOKENS[None, :10], TOKENS[None, 1:11])
     losses = pytorch_track.train(model, optimizer, lambda step: batch, 20)
     assert losses[-1] < losses[0] - 0.05

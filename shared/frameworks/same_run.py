@@ -1,0 +1,67 @@
+"""One training run in the three frameworks, PyTorch and Keras with their own optimizers, and NumPy's run beside each.
+
+The two libraries write a step of AdamW a little differently (chapter 09, compare, difference 3). So each is held against a run
+in NumPy with that library's formula.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def train_pairs(
+    models: dict[str, Any],
+    batch_at: Callable,
+    num_steps: int,
+    peak: float,
+    warmup_steps: int,
+    total_steps: int,
+    beta_2: float = 0.999,
+    clip_norm: float | None = None,
+    ignore_index: int = -100,
+) -> dict[str, np.ndarray]:
+    """The losses of four runs: "NumPy as PyTorch" and "PyTorch", "NumPy as Keras" and "Keras".
+
+    Args:
+        models: "NumPy", "PyTorch" and "Keras" -> a model of that track, with equal weights; the three are trained, NumPy's as
+            in "NumPy as PyTorch".
+        batch_at: step -> (inputs, targets), NumPy arrays.
+        num_steps: how many steps each run takes.
+        peak: the highest rate; it rises to it in warmup_steps and falls along half a cosine until total_steps. The rise of
+            Keras' own schedule begins at 0, a step later.
+        warmup_steps: the length of the rise.
+        total_steps: where the fall ends.
+        beta_2: Adam's second beta.
+        clip_norm: the longest gradient allowed.
+        ignore_index: the target that doesn't count.
+    """
+    import torch
+    from torch.optim.lr_scheduler import LambdaLR
+
+    from shared.keras import training as keras_training
+    from shared.numpy import training as numpy_training
+    from shared.pytorch import training as pytorch_training
+
+    second = copy.deepcopy(models["NumPy"])
+    options, losses = {"ignore_index": ignore_index}, {}
+
+    schedule = numpy_training.warmup_schedule(peak, warmup_steps, total_steps)
+    adam = numpy_training.AdamW(models["NumPy"], schedule, beta_2=beta_2, clip_norm=clip_norm, formula="pytorch")
+    losses["NumPy as PyTorch"] = numpy_training.train(models["NumPy"], adam, batch_at, num_steps, **options)
+
+    parameters = models["PyTorch"].parameters()
+    adam = torch.optim.AdamW(parameters, lr=peak, betas=(0.9, beta_2), weight_decay=0.0)
+    scheduler = LambdaLR(adam, numpy_training.warmup_schedule(1.0, warmup_steps, total_steps))
+    losses["PyTorch"] = pytorch_training.train(
+        models["PyTorch"], adam, batch_at, num_steps, scheduler, clip_norm, **options
+    )
+
+    adam = numpy_training.AdamW(second, schedule, beta_2=beta_2, clip_norm=clip_norm)
+    losses["NumPy as Keras"] = numpy_training.train(second, adam, batch_at, num_steps, **options)
+
+    schedule = keras_training.warmup_schedule(peak, warmup_steps, total_steps)
+    adam = keras_training.AdamW(schedule, beta_2=beta_2, clip_norm=clip_norm)
+    losses["Keras"] = keras_training.train(models["Keras"], adam, batch_at, num_steps, **options)
+    return losses
