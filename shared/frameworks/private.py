@@ -63,16 +63,6 @@ def made_from(tensor: Any) -> tuple[Any, list]:
     return operation, operation._inbound_nodes[call].input_tensors
 
 
-def index_of(variable: Any, optimizer: Any) -> int:
-    """Where in the list of an optimizer's variables one stands; KeyError if it is none of them.
-
-    Keras 3.15 shows this call in the documentation of `keras.optimizers.Optimizer`, as part of every `update_step`, but under
-    a private name. A dictionary of our own would not do: TensorFlow hands in what is inside of the variable. We wait for a
-    public name.
-    """
-    return optimizer._get_variable_index(variable)
-
-
 def let_jax_compute_in_float64() -> None:
     """Let Keras on JAX compute in float64 where a layer's dtype says so.
 

@@ -37,6 +37,7 @@ def train_pairs(
         clip_norm: the longest gradient allowed.
         ignore_index: the target that doesn't count.
     """
+    import keras
     import torch
     from torch.optim.lr_scheduler import LambdaLR
 
@@ -58,10 +59,22 @@ def train_pairs(
         models["PyTorch"], adam, batch_at, num_steps, scheduler, clip_norm, **options
     )
 
-    adam = numpy_training.AdamW(second, schedule, beta_2=beta_2, clip_norm=clip_norm)
+    # Python's floats would pass through float32 on TensorFlow, those of NumPy don't
+    zero, target = np.float64(0.0), np.float64(peak)
+    decay = keras.optimizers.schedules.CosineDecay(
+        zero, total_steps - warmup_steps, warmup_target=target, warmup_steps=warmup_steps
+    )
+    adam = numpy_training.AdamW(
+        second,
+        lambda step: float(decay(step)),
+        beta_2=beta_2,
+        epsilon=1e-7,
+        clip_norm=clip_norm,
+        formula="keras",
+    )
     losses["NumPy as Keras"] = numpy_training.train(second, adam, batch_at, num_steps, **options)
 
-    schedule = keras_training.warmup_schedule(peak, warmup_steps, total_steps)
-    adam = keras_training.AdamW(schedule, beta_2=beta_2, clip_norm=clip_norm)
+    betas = {"beta_1": np.float64(0.9), "beta_2": np.float64(beta_2)}
+    adam = keras.optimizers.AdamW(decay, weight_decay=0.0, epsilon=1e-7, global_clipnorm=clip_norm, **betas)
     losses["Keras"] = keras_training.train(models["Keras"], adam, batch_at, num_steps, **options)
     return losses

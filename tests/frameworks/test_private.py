@@ -90,20 +90,6 @@ def test_a_mask_for_attention_does_not_go_on_with_the_output_of_a_keras_layer_an
     assert private.mask_of(kept(bare, mask=attached)) is attached
 
 
-@pytest.mark.keras
-def test_keras_optimizers_know_the_place_of_a_variable():
-    layer, other = keras.layers.Dense(3), keras.layers.Dense(3)
-    for each in (layer, other):
-        each.build((None, 2))
-    optimizer = keras.optimizers.SGD()
-    optimizer.build(layer.trainable_variables)
-    assert [private.index_of(variable, optimizer) for variable in layer.trainable_variables] == [0, 1]
-    if keras.backend.backend() == "tensorflow":  # which hands this to `update_step`
-        assert private.index_of(layer.bias.value, optimizer) == 1
-    with pytest.raises(KeyError):
-        private.index_of(other.kernel, optimizer)
-
-
 LAYER_NORM_ON_JAX = """
 import jax, keras, numpy as np
 from shared.frameworks import private
