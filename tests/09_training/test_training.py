@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from shared import parity
+from shared.exercises import training as exercises
 from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
 from shared.keras import autograd as keras_autograd
 from shared.keras import models as keras_models
@@ -1498,3 +1499,30 @@ def test_keras_never_misreads_a_foreign_byte_order():
         assert keras.backend.backend() != "tensorflow"
     else:
         assert found == pytest.approx(right)
+
+
+# The broken runs of exercises 09.9 to 09.11
+
+
+def test_each_fault_looks_as_the_exercises_say():
+    """On ten seeds: what tells a fault from the others."""
+    for seed in range(10):
+        runs = {fault: exercises.run_with(fault, seed) for fault in FAULTS}
+        loss = {fault: losses for fault, (losses, _) in runs.items()}
+        right = {fault: share for fault, (_, share) in runs.items()}
+        last = {fault: losses[-50:].mean() for fault, losses in loss.items()}
+        assert last[None] < 0.3 and right[None] > 0.93
+        assert loss["rate too high"][:20].max() > 30
+        assert all(loss[fault].max() < 10 for fault in FAULTS if fault != "rate too high")
+        assert abs(last["rate too low"] - loss["rate too low"][:50].mean()) < 0.2 and last["rate too low"] > 2.1
+        together = loss["no zero_grad"][:20] - loss[None][:20]
+        assert np.abs(together).max() < 0.5 and last["no zero_grad"] > 2 * last[None]
+        assert loss["no zero_grad"][50:].max() > 1.5 > loss["no zero_grad"][30:80].min()
+        assert loss["softmax twice"].min() > math.log(math.e + 9) - 1 and last["softmax twice"] < 1.75
+        assert right["softmax twice"] > 0.8 and right["no zero_grad"] < 0.9
+        leaps = np.diff(loss["sorted"][100:])
+        assert leaps.max() > 0.7 > 1.5 * np.diff(loss["softmax twice"][100:]).max()
+        assert 2.0 < last["labels of other images"] < 2.3 and right["labels of other images"] < 0.3
+
+
+FAULTS = (None, "rate too high", "rate too low", "no zero_grad", "softmax twice", "sorted", "labels of other images")
