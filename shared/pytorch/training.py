@@ -79,14 +79,16 @@ def train(
     scheduler: moved on after each step.
     clip_norm: the longest gradient allowed, over all parameters together.
     progress: show a bar.
-    checkpoint: a file to write every checkpoint_every steps and at the end.
+    checkpoint: a file to write every checkpoint_every steps and at the end; for an
+        Adam or an AdamW of torch.optim.
     validate: called with the number of steps taken, every validate_every steps and at
         the end, with the model in evaluation mode; the run ends if it returns True.
 
     The model is left in evaluation mode.
     """
     saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
-    _check_optimizer(optimizer, model)
+    kind = torch.optim.Optimizer if checkpoint is None else torch.optim.Adam
+    _check_optimizer(optimizer, model, kind)
     _check_scheduler(scheduler, optimizer, LRScheduler)
     if clip_norm is not None:
         check_number(0, above=True, clip_norm=clip_norm)

@@ -1330,7 +1330,13 @@ def refused_by_pytorch(train) -> list:
         model, adam = make("pytorch")
         load("nowhere/c", model, adam, CosineAnnealingLR(adam, 5))
 
+    def checkpoints_of_sgd():
+        model = make("pytorch")[0]
+        adam = torch.optim.SGD(model.parameters(), lr=0.1)
+        pytorch_training.train(model, adam, batch_at, 1, checkpoint="c")
+
     return [
+        (checkpoints_of_sgd, TypeError, "optimizer"),
         (lambda: train(clip_norm=0), ValueError, "clip_norm"),
         (lambda: train(clip_norm=True), TypeError, "clip_norm"),
         (lambda: train(scheduler=lambda step: 0.1), TypeError, "scheduler"),
