@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
+# What is a class in the other tracks and a function here.
+OTHER_NAMES = {("keras", "dna_mutation", "MutationModel"): "build_model"}
 STEP = re.compile(r"^\s*# (\d+)(?: to (\d+))? (\S.*)$")
 
 
@@ -29,7 +31,7 @@ def source(track: str, chapter: str, name: str) -> str:
     Raises:
         ValueError: if the module has no such name.
     """
-    found = getattr(module(track, chapter), name, None)
+    found = getattr(module(track, chapter), OTHER_NAMES.get((track, chapter, name), name), None)
     if found is None:
         raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such name")
     text = inspect.getsource(found)
@@ -76,7 +78,7 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
     """
     where = f"shared.{track}.{chapter}.{name}"
     found = module(track, chapter)
-    for part in name.split("."):
+    for part in OTHER_NAMES.get((track, chapter, name), name).split("."):
         found = getattr(found, part, None)
     if inspect.isclass(found):
         found = getattr(found, "call" if track == "keras" else "forward", None)

@@ -5,7 +5,8 @@
 - OMP_NUM_THREADS and its like for OpenBLAS, MKL, Accelerate and TensorFlow (`runtime.THREADS`) become 2 at most, unless you have
   set them.
 - Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
-- TensorFlow's log and four warnings that say nothing of your code are silenced: one each of Keras, matplotlib, tqdm and PyTorch.
+- TensorFlow's log and five warnings that say nothing of your code are silenced: one each of TensorFlow, Keras, matplotlib,
+  tqdm and PyTorch.
 - `import tensorflow` first imports triton, if it is installed, and prints nothing.
 - The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
 

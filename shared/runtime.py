@@ -51,8 +51,10 @@ def keep_memory() -> None:
 
 
 def quiet_libraries() -> None:
-    """Silence TensorFlow's log and four warnings that say nothing of a reader's code."""
+    """Silence TensorFlow's log and five warnings that say nothing of a reader's code."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # TensorFlow counts the first call of each model's `predict` as a retracing of one function, and warns at the fifth.
+    logging.getLogger("tensorflow").addFilter(lambda record: "triggered tf.function retracing" not in str(record.msg))
     # Matplotlib says so when it builds its list of fonts, on its first day and after an environment was moved.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     # Keras says so of every softmax over one number; a decoder's first token has nobody but itself to attend to.

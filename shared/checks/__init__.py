@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,9 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
 
 def known_values(x: Any) -> np.ndarray | None:
     """The values of an array of any framework; None where there are none yet (a traced tensor) or they are on a GPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        return None
     try:
         return np.asarray(x)
     except Exception:  # noqa: BLE001 - each framework refuses in its own way

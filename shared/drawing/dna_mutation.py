@@ -10,11 +10,11 @@ from shared.drawing import diagrams, plots
 
 @plots.styled
 def prediction_costs(prob: float, guesses: Mapping[str, float], outcome: str = "T") -> plots.Picture:
-    """Draw what a prediction of one of two outcomes costs on average, against the chance that it gives to the first one.
+    """Draw what a prediction of one of two outcomes costs on average, against the probability that it gives to the first one.
 
     Args:
-        prob: the exact chance of the first outcome, above 0 and below 1.
-        guesses: name: a predicted chance, above 0 and below 1, to be marked on the curve.
+        prob: the exact probability of the first outcome, above 0 and below 1.
+        guesses: name: a predicted probability, above 0 and below 1, to be marked on the curve.
         outcome: what the first outcome is called.
 
     Returns:
@@ -44,11 +44,11 @@ def prediction_costs(prob: float, guesses: Mapping[str, float], outcome: str = "
         text = f"{name}: {value:.2f}"
         axes.annotate(text, (guess, value), place, textcoords="offset points", color=plots.COLORS["PyTorch"], ha=side)
         descriptions.append(f"{name} at {guess:.2f} costs {value:.2f}")
-    axes.set(xlabel=f"predicted chance of {outcome}", ylabel="average cost (nats)", ylim=(0, 2.2), xlim=(0, 1))
+    axes.set(xlabel=f"predicted probability of {outcome}", ylabel="average cost (nats)", ylim=(0, 2.2), xlim=(0, 1))
     axes.grid(alpha=0.25)
     return plots.show(
         figure,
-        f"Curve of the average cost (nats) against the predicted chance of {outcome}, whose exact chance is {prob:.2f}: "
+        f"Curve of the average cost (nats) against the predicted probability of {outcome}, whose exact probability is {prob:.2f}: "
         f"lowest there, {lowest:.2f}. Marked: {'; '.join(descriptions)}.",
     )
 

@@ -155,9 +155,9 @@ EXERCISES = {
             "That is the cost of a coin, which is right for c = 0.5.": np.log(2),
         },
         hints=[
-            "Two letters can come, C and T. What are their chances, and what does each cost?",
-            "The best prediction gives the exact chances, so T costs -ln 0.9.",
-            "Average the two costs with the chances 0.1 and 0.9.",
+            "Two letters can come, C and T. What are their probabilities, and what does each cost?",
+            "The best prediction gives the exact probabilities, so T costs -ln 0.9.",
+            "Average the two costs with the probabilities 0.1 and 0.9.",
         ],
     ),
     "10.2": Exercise(
@@ -166,7 +166,7 @@ EXERCISES = {
         shape="one number",
         praise="That is what dna.score computes, at all sites that aren't padding.",
         mistakes={
-            "The two are exchanged: the exact chances weigh, and the logarithm is that of the prediction.": (
+            "The two are exchanged: the exact probabilities weigh, and the logarithm is that of the prediction.": (
                 lambda exact, predicted: _mean_cost(predicted, exact)
             ),
             "You average over the letters too; a site's cost is a sum over its letters.": (
@@ -175,13 +175,13 @@ EXERCISES = {
             "You add up the sites; the average is asked for.": (
                 lambda exact, predicted: _mean_cost(exact, predicted) * len(exact)
             ),
-            "The sign is wrong: a logarithm of a chance is negative, and a cost is not.": (
+            "The sign is wrong: a logarithm of a probability is negative, and a cost is not.": (
                 lambda exact, predicted: -_mean_cost(exact, predicted)
             ),
             "That is in bits: you took the logarithm to base 2.": (
                 lambda exact, predicted: _mean_cost(exact, predicted) / np.log(2)
             ),
-            "That is the entropy of the exact chances; the prediction plays no part in it.": (
+            "That is the entropy of the exact probabilities; the prediction plays no part in it.": (
                 lambda exact, predicted: _mean_cost(exact, exact)
             ),
             "That is the Kullback-Leibler divergence: you subtracted the entropy.": (
@@ -196,7 +196,7 @@ EXERCISES = {
         },
         hints=[
             "What does each letter cost when it comes? How often does it come?",
-            "Weigh the costs of a site's letters by the exact chances, add them, then average over the sites.",
+            "Weigh the costs of a site's letters by the exact probabilities, add them, then average over the sites.",
             "np.where can put a harmless number, such as 1, in the place of a 0 before the logarithm.",
         ],
     ),
@@ -236,7 +236,7 @@ EXERCISES = {
         right=_without_neighbors,
         inputs=_random_exact,
         shape="(batch, length, 4)",
-        praise="The cost of this prediction is the upper line in the figures of this chapter.",
+        praise="Its cost is half a percent above the upper line in the figures, which also knows which letter is the last.",
         mistakes={
             "You average over all letters together; the model sees whether the site holds an A or a C.": _letter_blind,
             "You average at each position; the model's letter is what tells the sites apart.": _by_position,
@@ -256,8 +256,8 @@ EXERCISES = {
         },
         hints=[
             "All sites with the same letter look the same to this model, so they get the same prediction.",
-            "In By hand, the best chances for any C were an average of the two rows. Which average is it here?",
-            "A loop over the four tokens: select the sites of a token, average their exact chances, write the result back.",
+            "In By hand, the best probabilities for any C were an average of the two rows. Which average is it here?",
+            "A loop over the four tokens: select the sites of a token, average their exact probabilities, write the result back.",
         ],
     ),
     "10.6": Exercise(
@@ -299,7 +299,7 @@ EXERCISES = {
         right=_accuracy,
         inputs=_random_targets,
         shape="one number",
-        praise="compile takes such a function under metrics.",
+        praise="It runs in a compiled step, too. As a metric, compile would take one value for each position, and average them with the mask.",
         errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},
         mistakes={
             "Padding counts in your mean.": lambda targets, logits: _matches(targets, logits).mean(),
@@ -329,20 +329,20 @@ EXERCISES = {
     "10.8": Exercise(
         right=np.log(9),
         digits=2,
-        praise="Nine tokens with a chance of 1/9 each. NumPy's model starts near it.",
+        praise="Nine tokens with a probability of 1/9 each. NumPy's model starts near it.",
         mistakes={
             "Four letters would be right if the model knew that only they come; it has nine tokens.": np.log(4),
-            "Five letters with R, but the model has nine tokens to give chances to.": np.log(5),
-            "Padding is never a target that counts, but the model gives it a chance too: nine tokens.": np.log(8),
+            "Five letters with R, but the model has nine tokens to give probabilities to.": np.log(5),
+            "Padding is never a target that counts, but the model gives it a probability too: nine tokens.": np.log(8),
             "That is in bits: take the natural logarithm.": np.log2(9),
-            "That is the chance of each token; the cost is minus its logarithm.": 1 / 9,
+            "That is the probability of each token; the cost is minus its logarithm.": 1 / 9,
             "The sign is wrong: a cost is minus the logarithm.": -np.log(9),
-            "A logit of 0 isn't a chance of 0, nor is it certainty: a softmax follows.": 0.0,
+            "A logit of 0 isn't a probability of 0, nor is it certainty: a softmax follows.": 0.0,
         },
         hints=[
             "What does a softmax make of nine zeros?",
-            "The cost of a letter is minus the logarithm of its chance, whichever letter comes.",
-            "All nine chances are equal and sum to one.",
+            "The cost of a letter is minus the logarithm of its probability, whichever letter comes.",
+            "All nine probabilities are equal and sum to one.",
         ],
     ),
 }

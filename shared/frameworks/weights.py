@@ -8,6 +8,7 @@ holds arrays and text and can run no code.
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +44,7 @@ def slots(model: Any) -> dict[str, Slot]:
             raise ValueError(
                 f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
             )
-        return _once(_keras_slots(model, ""))
+        return _once((_renamed(name), slot) for name, slot in _keras_slots(model, ""))
     if "torch" in sys.modules and isinstance(
         model, sys.modules["torch"].nn.Module
     ):  # a Keras layer is one, too, on that backend
@@ -80,6 +81,22 @@ def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
             course_name = ".".join(filter(None, (path, renamed.get(name, name))))
             axes = next((axes for kind, axes in layouts.items() if isinstance(module, kind) and name == "weight"), None)
             yield (course_name, Slot(parameter, *map(_transposing, axes)) if axes else Slot(parameter))
+
+
+# What Keras users call the parts of a Transformer, by the course's names.
+_IN_KERAS = (
+    (r"^block_(\d+)\.", r"encoder.blocks.\1."),
+    (r"(^|\.)att\.", r"\1attention."),
+    (r"(^|\.)ffn\.", r"\1feed_forward."),
+    (r"(^|\.)layernorm1\.", r"\1attention_residual.norm."),
+    (r"(^|\.)layernorm2\.", r"\1feed_forward_residual.norm."),
+)
+
+
+def _renamed(name: str) -> str:
+    for pattern, course in _IN_KERAS:
+        name = re.sub(pattern, course, name)
+    return name
 
 
 def _transposing(axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:

@@ -188,8 +188,8 @@ class TransformerBlock(layers.Layer):
         )
         self.ffn = keras.Sequential(
             [
-                layers.Dense(ff_dim, activation="relu", dtype=dtype),
-                layers.Dense(embed_dim, dtype=dtype),
+                layers.Dense(ff_dim, activation="relu", dtype=dtype, name="expand"),
+                layers.Dense(embed_dim, dtype=dtype, name="contract"),
             ]
         )
         self.layernorm1 = layers.LayerNormalization(epsilon=1e-5, dtype=dtype)

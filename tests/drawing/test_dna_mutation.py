@@ -16,14 +16,14 @@ def draw_costs():
 def test_prediction_costs_are_described_and_not_clipped(check_picture):
     check_picture(
         draw_costs,
-        "Curve of the average cost (nats) against the predicted chance of T, whose exact chance is 0.80: lowest there, "
+        "Curve of the average cost (nats) against the predicted probability of T, whose exact probability is 0.80: lowest there, "
         "0.50. Marked: a coin at 0.50 costs 0.69; exact at 0.80 costs 0.50; sure at 0.99 costs 0.93.",
     )
 
 
 def test_the_axes_of_prediction_costs_are_labeled(figures):
     axes = draw_costs().axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted chance of T", "average cost (nats)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted probability of T", "average cost (nats)")
 
 
 def test_the_diagram_compares_what_is_predicted_with_the_optimum(check_diagram, edges_of):

@@ -36,10 +36,11 @@ EXTRAS = {
         *("Linear", "Dropout", "Convolution"),  # the frameworks' own, in the others
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
+        "MutationModel",  # a function in Keras, `build_model`
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
-        "LoRA",
+        *("LoRA", "MutationModel"),
         "ShardedAttention",  # tensor parallelism
     },
     "keras": {
@@ -87,12 +88,7 @@ OTHER_DEFAULTS = {
     "attention": {"scaled_dot_product_attention(dropout)": "None"},  # a function there, and not a rate
     "feed_forward": {},
     "encoder": {},
-    "dna_mutation": {
-        "norm_first": "True",
-        "vocab_size": "len(VOCABULARY)",
-        "max_length": "64",
-        "pad_id": "PAD_ID",
-    },
+    "dna_mutation": {},
     "decoder": {},
     "seq2seq": {
         "source_vocab_size": "len(SOURCE_VOCABULARY)",

@@ -53,7 +53,7 @@ LAYERS = {
     "feed_forward.ResidualConnection": ((8, 0.1), (floats(2, 5, 8), torch.sin), (2, 5, 8)),
     "encoder.EncoderBlock": (SIZES, (floats(2, 5, 8), mask(2, 1, 1, 5)), (2, 5, 8)),
     "encoder.Encoder": (SIZES | {"num_layers": 2}, (floats(2, 5, 8), mask(2, 1, 1, 5)), (2, 5, 8)),
-    "dna_mutation.MutationModel": (MODEL | {"dropout": 0.1}, (ids(2, 5),), (2, 5, 11)),
+    "dna_mutation.MutationModel": ((6, 11, 8, 2, 16, 2, 0.1), (ids(2, 5),), (2, 5, 11)),
     "decoder.CausalSelfAttention": ((8, 2, 0.1), (floats(2, 5, 8), mask(2, 1, 1, 5)), (2, 5, 8)),
     "decoder.DecoderOnlyBlock": (SIZES, (floats(2, 5, 8), mask(2, 1, 1, 5)), (2, 5, 8)),
     "decoder.DecoderBlock": (SIZES, (floats(2, 5, 8), floats(2, 4, 8), None, mask(2, 1, 1, 4)), (2, 5, 8)),
@@ -118,7 +118,6 @@ MADE = {
 NUMBERS = {
     "autograd.graph": "draws the numbers of a graph",
     "bert.mask_tokens": "draws by NumPy which tokens to hide",
-    "dna_mutation.build_model": "makes a model on the CPU",
     "dna_mutation.predict_sequence": "returns text",
     "gpt.GPTModel": "asks whether a token is padding",
     "gpt.KVCache": "is a list of LayerCache",

@@ -98,7 +98,7 @@ def optimum(process: Process, ancestors: np.ndarray | Iterable[str]) -> Score:
 def per_site_optimum(process: Process, ancestors: np.ndarray | Iterable[str]) -> Score:
     """The score of the best predictor that sees a site's own nucleotide, and whether it is the last one, but none of its neighbours.
 
-    That is where a model without attention ends: its positions tell it where a sequence stops, and nothing tells it what follows. The predictor answers with
+    No model without attention is better: at most, if all sequences are equally long, its positions tell it which site is the last. The predictor answers with
     the average of the exact distributions of all the sites, in these ancestors, that look the same to it.
 
     Args:
