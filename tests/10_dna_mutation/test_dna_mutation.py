@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pandas
 import pytest
 import torch
 from scipy.special import softmax
@@ -12,6 +13,8 @@ import shared.numpy.dna_mutation as numpy_track
 import shared.pytorch.dna_mutation as pytorch_track
 from shared import dna, parity
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.keras.embeddings import TokenAndPositionEmbedding
+from shared.keras.encoder import TransformerBlock
 from shared.numpy.training import AdamW, train, warmup_schedule
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -208,6 +211,49 @@ def test_prediction_keeps_the_mode_of_the_model(track):
     assert model.training and model.encoder.training
     TRACKS[track].predict_sequence(model.eval(), TEXTS)
     assert not model.training
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_keras_runs_the_pipeline_of_the_document_that_the_chapter_grew_from(tmp_path):
+    """Its own functions and calls, as it writes them (softmax, one-hot targets), on the course's two layers."""
+    vocab_map = {token: number for number, token in enumerate(dna.VOCABULARY)}
+    inv_vocab_map = {number: token for token, number in vocab_map.items()}
+
+    def tokenize_and_pad(sequences, vocab_map, maxlen):
+        tokenized = [[vocab_map[token] for token in sequence] for sequence in sequences]
+        return keras.utils.pad_sequences(tokenized, maxlen=maxlen, padding="post", truncating="post")
+
+    def build_model(maxlen, vocab_size, embed_dim, num_heads, ff_dim, num_transformer_blocks, dropout_rate=0.1):
+        inputs = keras.layers.Input(shape=(maxlen,))
+        x = TokenAndPositionEmbedding(maxlen, vocab_size, embed_dim)(inputs)
+        for _ in range(num_transformer_blocks):
+            x = TransformerBlock(embed_dim, num_heads, ff_dim, rate=dropout_rate)(x)
+        outputs = keras.layers.Dense(vocab_size, activation="softmax")(x)
+        return keras.Model(inputs=inputs, outputs=outputs)
+
+    def predict_sequence(input_text, model, vocab_map, inv_vocab_map, maxlen):
+        padded = tokenize_and_pad([input_text], vocab_map, maxlen)
+        predicted = np.argmax(model.predict(padded, verbose=0), axis=-1)
+        return "".join(inv_vocab_map[index] for index in predicted[0])
+
+    pairs = dna.simulate(dna.AToG(p=0.6), 200, (5, 10), seed=0)
+    pairs.to_csv(tmp_path / "simulated_data.csv", index=False)
+    df = pandas.read_csv(tmp_path / "simulated_data.csv")
+    x = tokenize_and_pad(df["ancestor"].tolist(), vocab_map, 10)
+    y = keras.utils.to_categorical(tokenize_and_pad(df["descendant"].tolist(), vocab_map, 10), len(vocab_map))
+    model = build_model(10, len(vocab_map), 16, 2, 32, num_transformer_blocks=1)
+    metrics = ["accuracy", keras.metrics.Precision(), keras.metrics.Recall()]
+    model.compile(optimizer="adam", loss="categorical_crossentropy", metrics=metrics)
+    validation = (x[160:], y[160:])
+    history = model.fit(x[:160], y[:160], batch_size=64, epochs=2, validation_data=validation, verbose=0)
+    assert history.history["val_loss"][1] < history.history["val_loss"][0]
+    model.save(tmp_path / "transformer_model.keras")
+    layers = {"TokenAndPositionEmbedding": TokenAndPositionEmbedding, "TransformerBlock": TransformerBlock}
+    with keras.utils.custom_object_scope(layers):
+        loaded = keras.models.load_model(tmp_path / "transformer_model.keras")
+    assert predict_sequence("ATGCG", loaded, vocab_map, inv_vocab_map, 10).strip()
+    assert len(keras_track.predict_sequence(loaded, "ATGCG")) == 5
 
 
 def test_the_pytorch_model_is_one_graph():
