@@ -28,6 +28,7 @@ from beartype.door import is_bearable
 from beartype.vale import Is
 from jaxtyping import AbstractArray, Bool, Float, Integer, Shaped, jaxtyped
 
+from shared.checks import is_compiling
 from shared.frameworks import private
 
 __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
@@ -46,7 +47,7 @@ def checked(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        if _is_compiling():
+        if is_compiling():
             return function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -69,12 +70,6 @@ def checked(function: Callable) -> Callable:
 
     wrapper.__signature__ = signature  # Keras reads it, and does not look behind a wrapper
     return private.not_converted(wrapper)
-
-
-def _is_compiling() -> bool:
-    """Whether PyTorch is compiling."""
-    torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling()
 
 
 def _has_symbols(values: Iterable) -> bool:

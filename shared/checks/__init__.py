@@ -151,10 +151,15 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
 
 
+def is_compiling() -> bool:
+    """Whether PyTorch is compiling."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
 def known_values(x: Any) -> np.ndarray | None:
     """The values of an array of any framework; None where there are none yet (a traced tensor) or they are on a GPU."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.compiler.is_compiling():
+    if is_compiling():
         return None
     try:
         return np.asarray(x)

@@ -160,12 +160,14 @@ class _OneByOne(keras.Model):
 class _AfterEachStep(keras.callbacks.Callback):
     """Keep the loss of every step; validate and write checkpoints when it is time."""
 
-    def __init__(self, model, steps: range, saving: tuple, validating: tuple):
+    def __init__(
+        self, model, steps, checkpoint, checkpoint_every, validate, validate_every
+    ):
         super().__init__()
         self.torch_state = _torch_state(model)
         self.steps, self.losses = steps, []
-        self.checkpoint, self.checkpoint_every = saving
-        self.validate, self.validate_every = validating
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+        self.validate, self.validate_every = validate, validate_every
 
     def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
         self.model.reset_metrics()  # the loss in `logs` is a mean since the last reset
@@ -233,7 +235,6 @@ def train(
     validate: called with the number of steps taken, every validate_every steps and at
         the end; the run ends if it returns True.
     """
-    saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     _check_optimizer(optimizer)
     start = int(optimizer.iterations)
     check_run(
@@ -243,20 +244,23 @@ def train(
         label_smoothing,
         ignore_index,
         progress,
-        *saving,
-        *validating,
+        checkpoint,
+        checkpoint_every,
+        validate,
+        validate_every,
     )
     steps = range(start, num_steps)
     if not steps:
         return np.zeros(0)
     batches = _Batches(model, batch_at, steps, ignore_index)
-    after = _AfterEachStep(model, steps, saving, validating)
+    after = _AfterEachStep(
+        model, steps, checkpoint, checkpoint_every, validate, validate_every
+    )
     shell = _OneByOne(model, optimizer, SparseCrossEntropy(label_smoothing))
-    options = {"shuffle": False, "verbose": int(progress)}
 
     with batches.own_errors():
         # 1 to 5 get, predict, measure, find, move
-        shell.fit(batches, callbacks=[after], **options)
+        shell.fit(batches, callbacks=[after], shuffle=False, verbose=int(progress))
 
     return np.array(after.losses, dtype=float)
 
@@ -280,8 +284,7 @@ def evaluate(
     # 1 to 2 predict without dropout
     logits = model(*inputs, training=False)
     # 3 measure the loss
-    options = {"ignore_index": ignore_index}
-    loss = cross_entropy(logits, targets, **options)
+    loss = cross_entropy(logits, targets, ignore_index=ignore_index)
 
     return float(loss)
 

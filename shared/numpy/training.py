@@ -237,7 +237,6 @@ def train(
 
     The model is left in evaluation mode.
     """
-    saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     _check_optimizer(optimizer, model)
     start = optimizer.steps
     check_run(
@@ -247,8 +246,10 @@ def train(
         label_smoothing,
         ignore_index,
         progress,
-        *saving,
-        *validating,
+        checkpoint,
+        checkpoint_every,
+        validate,
+        validate_every,
     )
 
     losses = []
@@ -309,8 +310,7 @@ def evaluate(
     # 2 predict
     logits = model(*inputs)
     # 3 measure the loss
-    options = {"ignore_index": ignore_index}
-    loss = cross_entropy(logits, targets, **options)
+    loss = cross_entropy(logits, targets, ignore_index=ignore_index)
 
     model.train(was_training)
     return loss

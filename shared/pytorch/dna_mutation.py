@@ -19,7 +19,7 @@ from .encoder import Encoder
 class MutationModel(nn.Module):
     """A Transformer encoder: how likely is each token at each site? Logits.
 
-    Blocks are post-norm, num_layers is their number. No site attends to token 0.
+    Blocks are post-norm, num_layers is their number. Token 0 is padding.
     Source: Vaswani et al. 2017, section 3.1.
     """
 

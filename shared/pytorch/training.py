@@ -45,10 +45,10 @@ def cross_entropy(
         check_targets(values, logits.shape[-1], ignore_index)
     rows = rearrange(logits, "... classes -> (...) classes")
     classes = targets.flatten().long()
-    options = {"ignore_index": ignore_index, "label_smoothing": label_smoothing}
-
     # 1 to 5 leave out, turn, look up, smooth, average
-    return F.cross_entropy(rows, classes, **options)
+    return F.cross_entropy(
+        rows, classes, ignore_index=ignore_index, label_smoothing=label_smoothing
+    )
 
 # %% ../../notebooks/09_training/pytorch.ipynb #implementation-24
 def steps_taken(optimizer: torch.optim.Optimizer) -> int:
@@ -86,7 +86,6 @@ def train(
 
     The model is left in evaluation mode.
     """
-    saving, validating = (checkpoint, checkpoint_every), (validate, validate_every)
     kind = torch.optim.Optimizer if checkpoint is None else torch.optim.Adam
     _check_optimizer(optimizer, model, kind)
     _check_scheduler(scheduler, optimizer, LRScheduler)
@@ -100,8 +99,10 @@ def train(
         label_smoothing,
         ignore_index,
         progress,
-        *saving,
-        *validating,
+        checkpoint,
+        checkpoint_every,
+        validate,
+        validate_every,
     )
 
     losses, device = [], next(model.parameters()).device
@@ -193,8 +194,7 @@ def evaluate(
         # 2 predict
         logits = model(*inputs)
         # 3 measure the loss
-        options = {"ignore_index": ignore_index}
-        loss = cross_entropy(logits, targets, **options)
+        loss = cross_entropy(logits, targets, ignore_index=ignore_index)
 
     model.train(was_training)
     return loss.item()

@@ -513,22 +513,6 @@ def test_keras_trains_a_little(rng):
     assert losses[-1] < 0.7 * losses[0]
 
 
-def copy_into_transformer_block(weights: dict[str, np.ndarray], named: keras.layers.Layer) -> None:
-    """The weights of an `EncoderBlock` of 8 features and 2 heads, through the public names of Keras' layers."""
-    for name in ("query", "key", "value"):
-        kernel, bias = weights[f"attention.{name}.kernel"], weights[f"attention.{name}.bias"]
-        getattr(named.att, f"{name}_dense").set_weights([kernel.reshape(8, 2, 4), bias.reshape(2, 4)])
-    kernel = weights["attention.output.kernel"].reshape(2, 4, 8)
-    named.att.output_dense.set_weights([kernel, weights["attention.output.bias"]])
-    for layer, path, kinds in (
-        (named.ffn.layers[0], "feed_forward.expand", ("kernel", "bias")),
-        (named.ffn.layers[1], "feed_forward.contract", ("kernel", "bias")),
-        (named.layernorm1, "attention_residual.norm", ("gamma", "beta")),
-        (named.layernorm2, "feed_forward_residual.norm", ("gamma", "beta")),
-    ):
-        layer.set_weights([weights[f"{path}.{kind}"] for kind in kinds])
-
-
 @pytest.mark.tensorflow
 @pytest.mark.keras
 def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(float64, rng):
@@ -536,7 +520,7 @@ def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(float64, rng)
     block, named = keras_track.EncoderBlock(**BLOCK), keras_track.TransformerBlock(8, 2, 12)
     for layer in (block, named):
         layer.build((None, None, 8))
-    copy_into_transformer_block(get_weights(scrambled(block)), named)
+    set_weights(named, get_weights(scrambled(block)))
     tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 0, 0, 0]])
     embedding = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)
     bare = as_numpy(embedding(tokens))

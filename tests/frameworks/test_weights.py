@@ -24,7 +24,7 @@ from shared.frameworks.weights import (
     set_weights,
 )
 
-pytestmark = pytest.mark.chapter("02")
+pytestmark = pytest.mark.chapter("02", "08")
 
 SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
 
@@ -224,3 +224,19 @@ def test_metadata_comes_back(tmp_path):
     arrays, metadata = load_arrays(tmp_path / "x")
     assert np.array_equal(arrays["a"], np.arange(6).reshape(2, 3).T)
     assert metadata == {"steps": 3, "nested": {"text": "é"}}
+
+
+@pytest.mark.keras
+def test_keras_block_of_its_users_has_the_names_of_the_courses_own():
+    """Alone, in a functional model, and beside a layer of another name, which keeps it."""
+    from shared.keras.encoder import EncoderBlock, TransformerBlock
+
+    block, named = EncoderBlock(8, 2, 12), TransformerBlock(8, 2, 12)
+    for layer in (block, named):
+        layer.build((None, None, 8))
+    expected = {name: array.shape for name, array in get_weights(block).items()}
+    assert {name: array.shape for name, array in get_weights(named).items()} == expected
+    inputs = keras.Input((3, 8))
+    outputs = keras.layers.Dense(2, name="attic")(TransformerBlock(8, 2, 12, name="block_10")(inputs))
+    found = set(get_weights(keras.Model(inputs, outputs)))
+    assert found == {f"encoder.blocks.10.{name}" for name in expected} | {"attic.kernel", "attic.bias"}

@@ -201,6 +201,13 @@ def test_matplotlib_says_nothing_of_its_fonts():
     assert run(code).stderr == ""
 
 
+def test_tensorflow_says_nothing_of_the_first_predict_of_several_models_and_speaks_otherwise():
+    text = "5 out of the last 24 calls to %s triggered tf.function retracing."
+    code = f"import shared.notebook, tensorflow as tf; log = tf.get_logger(); log.warning({text!r}, 'f'); log.warning('heard')"
+    answer = run(code)
+    assert "retracing" not in answer.stderr and "heard" in answer.stderr
+
+
 def test_seeds_make_every_framework_repeat_itself():
     import keras
     import numpy as np
