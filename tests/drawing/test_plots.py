@@ -162,6 +162,8 @@ def test_curves_may_be_thin_and_known_at_some_steps_only(figures):
     figure = plots.loss_curves({"a": [3.0, 2.0], "b": [2.0, 1.0]}, {}, ALT, window=1, every=10, overlaid=False)
     assert [line.get_xdata().tolist() for line in figure.axes[0].lines] == [[10, 20]] * 2
     assert {line.get_linewidth() for line in figure.axes[0].lines} == {1.4}
+    [alone] = plots.loss_curves({"a": [3.0, 2.0]}, {}, ALT).axes[0].lines
+    assert alone.get_linewidth() == 1.4
 
 
 def test_bounds_are_drawn_and_named(figures):

@@ -34,7 +34,7 @@ def loss_curves(
         x_label, y_label: what is on the axes, with its unit.
         y_max: the top of the plot, to look closer at the end of a run; None shows all.
         every: steps from one number of a curve to the next, for what was measured now and then; the first is at this step.
-        overlaid: whether the curves lie on one another: the first is then drawn widest, so that all are seen. False draws all of them thin.
+        overlaid: whether the curves lie on one another: the first is then drawn widest, so that all are seen. False draws all of them thin, as a curve alone is.
 
     Returns:
         The picture, with its alt text.
@@ -52,7 +52,7 @@ def loss_curves(
     bounds = {name: float(style.real_numbers(f"bounds[{name!r}]", value, 0)) for name, value in bounds.items()}
     figure = Figure(figsize=(7, 3.8))
     axes = figure.subplots()
-    wide = [(7, "-"), (4, "-"), (2, (0, (3, 2)))] if overlaid else []
+    wide = [(7, "-"), (4, "-"), (2, (0, (3, 2)))] if overlaid and len(curves) > 1 else []
     lines = itertools.chain(wide, itertools.repeat((1.4, "-")))
     for (name, curve), color, (width, dashes) in zip(curves.items(), style.colors_of(list(curves)), lines):
         total, count = (np.convolve(values, np.ones(window), "full") for values in (curve, np.ones(len(curve))))
