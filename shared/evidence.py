@@ -101,10 +101,16 @@ def short(number: float) -> str:
     return f"{number:.1e}".replace(".0e", "e").replace("e-0", "e-")
 
 
-def table(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], digits: int = 2) -> pd.DataFrame:
-    """A matrix with a name for each row and column, rounded to so many digits after the point."""
+def table(
+    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], digits: int = 2, observed: bool = False
+) -> pd.DataFrame:
+    """A matrix with a name for each row and column, rounded to so many digits after the point.
+
+    What is observed, such as the numbers of a trained model, is headed "measured here": nothing is claimed of other runs.
+    """
     numbers = [[f"{number:.{digits}f}" for number in row] for row in np.asarray(values)]
-    return pd.DataFrame(numbers, list(rows), list(columns))
+    frame = pd.DataFrame(numbers, list(rows), list(columns))
+    return frame.rename_axis(columns="measured here") if observed else frame
 
 
 def _bound(function: str, **bounds: float | None) -> tuple[str, float]:

@@ -117,3 +117,9 @@ def test_stored_values_of_a_chapter_without_a_table(tmp_path):
 
 def test_a_table_has_two_digits():
     assert table(np.eye(2), ["a", "b"], ["c", "d"]).loc["a", "c"] == "1.00"
+
+
+def test_a_table_of_what_was_observed_says_so():
+    frame = table(np.eye(2), ["a", "b"], ["c", "d"], observed=True)
+    assert "<th>measured here</th>" in frame.to_html()
+    assert str(frame).startswith("measured here ")
