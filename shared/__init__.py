@@ -31,6 +31,7 @@ ROOMS = {
         "parity",
         "pretrained",
         "processes",
+        "random_states",
         "same_run",
         "timing",
         "weights",

@@ -1,14 +1,11 @@
-"""Checks of arguments that chapter 09 needs alike in its three tracks."""
+"""Checks of arguments that chapters 09 and 17 need alike in their three tracks."""
 
 import numbers
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shared.checks import check_number, check_positive, check_rate
-from shared.files import check_path
 
 
 def check_targets(targets: np.ndarray, classes: int, ignore_index: int) -> None:
@@ -37,28 +34,17 @@ def check_adam(
 
 
 def check_run(
-    steps: int,
-    batch_at: Any,
-    num_steps: int,
-    label_smoothing: float,
-    ignore_index: int,
-    progress: bool,
-    checkpoint: str | os.PathLike | None,
-    checkpoint_every: int,
-    validate: Any,
-    validate_every: int,
+    steps: int, batch_at: Any, num_steps: int, label_smoothing: float, ignore_index: int, progress: bool
 ) -> None:
     """Raise unless the arguments of `train` make sense together, before anything is computed that could be lost.
 
     Raises:
         TypeError: if an argument has a wrong type.
-        ValueError: if a value is out of range, steps are past num_steps, or the checkpoint's folder does not exist.
+        ValueError: if a value is out of range, or steps are past num_steps.
     """
     if not callable(batch_at):
         raise TypeError(f"batch_at={batch_at!r}: expected a function of the step that returns (inputs, targets)")
-    if validate is not None and not callable(validate):
-        raise TypeError(f"validate={validate!r}: expected a function of the number of steps")
-    check_positive(num_steps=num_steps, checkpoint_every=checkpoint_every, validate_every=validate_every)
+    check_positive(num_steps=num_steps)
     if steps > num_steps:
         raise ValueError(f"num_steps={num_steps}: the optimizer has already taken {steps} steps")
     check_rate(label_smoothing=label_smoothing)
@@ -66,10 +52,39 @@ def check_run(
         raise TypeError(f"ignore_index={ignore_index!r}: expected a whole number, got {type(ignore_index).__name__}")
     if not isinstance(progress, bool):
         raise TypeError(f"progress={progress!r}: expected True or False, got {type(progress).__name__}")
-    if checkpoint is not None:
-        check_path(checkpoint=checkpoint)
-        if not Path(checkpoint).parent.is_dir():
-            raise ValueError(f"checkpoint={os.fspath(checkpoint)!r}: its folder does not exist")
+
+
+def check_optimizer(optimizer: Any, model: Any, kind: type, expected: str) -> None:
+    """Raise unless an optimizer is of this kind, and of this model, as far as it says: Keras' meets its variables later.
+
+    Raises:
+        TypeError: if it is of another kind; expected says which are taken.
+        ValueError: if it was made for another model.
+    """
+    if not isinstance(optimizer, kind):
+        raise TypeError(f"optimizer is a {type(optimizer).__name__}: expected {expected}")
+    if hasattr(optimizer, "param_groups"):  # PyTorch's
+        parameters = {id(each) for each in model.parameters()}
+        fits = all(id(each) in parameters for group in optimizer.param_groups for each in group["params"])
+    else:
+        fits = getattr(optimizer, "model", model) is model  # NumPy's says which
+    if not fits:
+        raise ValueError("optimizer was made for another model: expected this one's")
+
+
+def check_scheduler(scheduler: Any, optimizer: Any, kind: type) -> None:
+    """Raise unless this is None, or a scheduler of PyTorch, of this kind and of this optimizer.
+
+    Raises:
+        TypeError: if it is of another kind.
+        ValueError: if it was made for another optimizer.
+    """
+    if scheduler is None:
+        return
+    if not isinstance(scheduler, kind):
+        raise TypeError(f"scheduler is a {type(scheduler).__name__}: expected a {kind.__name__}")
+    if scheduler.optimizer is not optimizer:
+        raise ValueError("scheduler was made for another optimizer: expected this one's")
 
 
 def check_batch(batch: Any, step: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:

@@ -23,6 +23,8 @@ from shared.folders import course_folder
 
 # The number of each chapter and the name of its module here; a chapter without exercises to check has none.
 MODULES = {chapter.number: chapter.name for chapter in all_chapters()}
+# Exercises that have moved to another chapter: what was done under the old number stays done.
+MOVED = {"09.3": "17.2", "09.9": "17.6", "09.10": "17.7", "09.11": "17.8"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ def names() -> list[str]:
 
 def _find(name: str) -> Exercise:
     exercises = _of_chapter(name.partition(".")[0])
+    if name in MOVED:
+        raise ValueError(f"exercise {name} is now {MOVED[name]}")
     if name not in exercises:
         raise ValueError(f"there is no exercise {name!r} to check; there are {', '.join(exercises or names())}")
     return exercises[name]
@@ -267,7 +271,7 @@ def _progress_file() -> Path:
 
 def _done() -> list[str]:
     try:
-        return list(json.loads(_progress_file().read_text()))
+        return [MOVED.get(name, name) for name in json.loads(_progress_file().read_text())]
     except (OSError, ValueError):
         return []
 

@@ -17,7 +17,7 @@ from ..contracts import Integer, checked
 from ..data.corpus import windows
 from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel
-from .training import evaluate
+from .training_in_practice import evaluate
 
 # %% ../../notebooks/15_real_text/keras.ipynb #build-nats-code
 @checked

@@ -16,7 +16,7 @@ from ..data.corpus import windows
 from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel
 from .models import Module, Parameter
-from .training import evaluate
+from .training_in_practice import evaluate
 
 # %% ../../notebooks/15_real_text/numpy.ipynb #build-nats-code
 @checked

@@ -33,7 +33,12 @@ from ..frameworks.weights import get_weights
 from ..numpy.training import warmup_schedule
 from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel, generate
-from .training import evaluate, load_checkpoint, steps_taken, train
+from .training import steps_taken, train
+from shared.pytorch.training_in_practice import (
+    evaluate,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-nats-code
 @checked
@@ -158,7 +163,7 @@ def write_sample(model: GPTModel, tokenizer: Any, prompt: str) -> str:
 
 
 class Recorder:
-    """What `train` calls now and then: it measures, writes samples, keeps the best."""
+    """Called now and then in a run: it measures, writes samples, keeps the best."""
 
     def __init__(self, folder: Path, model: GPTModel, corpus: Corpus, history: History):
         self.folder, self.model = folder, model
@@ -168,8 +173,8 @@ class Recorder:
         self.device = next(model.parameters()).device.type
         self.since = time.perf_counter()
 
-    def __call__(self, steps: int) -> bool:
-        """Measure after so many steps; never ask to stop."""
+    def __call__(self, steps: int) -> None:
+        """Measure after so many steps."""
         model, corpus, history = self.model, self.corpus, self.history
         seconds = time.perf_counter() - self.since
 
@@ -189,7 +194,6 @@ class Recorder:
         history.add(steps=steps, **losses, **pace, samples=samples)
 
         self.since = time.perf_counter()
-        return False
 
 # %% ../../notebooks/15_real_text/pytorch.ipynb #build-describe-code
 BATCH_SIZE = 32
@@ -267,22 +271,24 @@ def pretrain(
     if saved.is_file():
         load_checkpoint(saved, model, optimizer, scheduler)
     history.go_on_from(steps_taken(optimizer))
-    # 5 train, in bfloat16 where that is faster
+    # 5 train, in bfloat16 where that is faster; measure and save now and then
+    batch_at = random_windows(corpus.training, max_length, BATCH_SIZE)
+    record = Recorder(folder, model, corpus, history)
     low = torch.bfloat16
     with torch.autocast(device.type, low, precision == "bfloat16", cache_enabled=False):
-        train(
-            model,
-            optimizer,
-            random_windows(corpus.training, max_length, BATCH_SIZE),
-            num_steps,
-            scheduler,
-            clip_norm=1.0,
-            progress=progress,
-            checkpoint=saved,
-            checkpoint_every=every,
-            validate=Recorder(folder, model, corpus, history),
-            validate_every=every,
-        )
+        for stop in (*range(every, num_steps, every), num_steps):
+            if stop > steps_taken(optimizer):
+                train(
+                    model,
+                    optimizer,
+                    batch_at,
+                    stop,
+                    scheduler,
+                    clip_norm=1.0,
+                    progress=progress,
+                )
+                record(stop)
+                save_checkpoint(saved, model, optimizer)
     # 6 judge the best weights by text that no step has used
     best = GPTModel.from_pretrained(folder).to(device)
     for part in ("validation", "test"):

@@ -1,21 +1,28 @@
-"""Training in the three tracks: the loss, Adam, the schedule, the loop, and checkpoints that survive a kill."""
+"""Training in the three tracks: the loss, Adam, the schedule, and the loop."""
 
 import inspect
-import json
 import math
-import os
-import re
-import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
-import safetensors.numpy
 import torch
+from classifiers import (
+    ARRAYS,
+    CLASSES,
+    FEATURES,
+    HIDDEN,
+    MODULES,
+    KerasClassifier,
+    NumpyClassifier,
+    batch_at,
+    make,
+    make_optimizer,
+    taken,
+    train,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
@@ -23,8 +30,7 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from shared import parity
-from shared.exercises import training as exercises
-from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
+from shared.frameworks.weights import as_numpy, get_weights, set_weights
 from shared.keras import autograd as keras_autograd
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
@@ -33,135 +39,9 @@ from shared.numpy import encoder as numpy_encoder
 from shared.numpy import models as numpy_models
 from shared.numpy import training as numpy_training
 from shared.numpy.training import warmup_schedule
-from shared.pytorch import models as pytorch_models
 from shared.pytorch import training as pytorch_training
 
 ROOT = Path(__file__).resolve().parents[2]
-FEATURES, HIDDEN, CLASSES = 6, 8, 5
-ARRAYS = ["numpy", "pytorch"]
-
-
-class NumpyClassifier(numpy_models.Module):
-    def __init__(self, dropout=0.3, seed=0):
-        rng = np.random.default_rng(seed)
-        self.dropout = numpy_models.Dropout(dropout, rng)
-        self.mlp = numpy_models.MLP(FEATURES, HIDDEN, CLASSES, rng)
-        self.astype(np.float32)
-
-    def forward(self, x):
-        return self.mlp(self.dropout(x))
-
-    def backward(self, grad_output):
-        return self.dropout.backward(self.mlp.backward(grad_output))
-
-
-class PytorchClassifier(torch.nn.Module):
-    def __init__(self, dropout=0.3, seed=0):
-        super().__init__()
-        torch.manual_seed(seed)
-        self.dropout = torch.nn.Dropout(dropout)
-        self.mlp = pytorch_models.MLP(FEATURES, HIDDEN, CLASSES)
-
-    def forward(self, x):
-        return self.mlp(self.dropout(x))
-
-
-class KerasClassifier(keras.Model):
-    def __init__(self, dropout=0.3, seed=0):
-        super().__init__()
-        keras.utils.set_random_seed(seed)
-        self.dropout = self.make_dropout(dropout, seed)
-        self.mlp = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
-        self.build((None, None, FEATURES))
-
-    def make_dropout(self, dropout, seed):
-        return keras.layers.Dropout(dropout, seed=seed)
-
-    def build(self, input_shape):
-        self.mlp.build(input_shape)
-        self.built = True
-
-    def call(self, x, training=None):
-        return self.mlp(self.dropout(x, training=training))
-
-
-MODULES = {"numpy": numpy_training, "pytorch": pytorch_training, "keras": keras_training}
-CLASSIFIERS = {"numpy": NumpyClassifier, "pytorch": PytorchClassifier, "keras": KerasClassifier}
-
-
-def batch_at(step):
-    rng = np.random.default_rng((7, step))
-    targets = rng.integers(0, CLASSES, (4, 9))
-    targets[:, 7:] = -100
-    return rng.normal(size=(4, 9, FEATURES)).astype(np.float32), targets
-
-
-def make(track, dropout=0.3, seed=0, **options):
-    """A classifier of a track and its optimizer, with everything that can be switched on switched on."""
-    model = CLASSIFIERS[track](dropout, seed)
-    return model, make_optimizer(track, model, **options)
-
-
-def make_optimizer(track, model, **options):
-    """The optimizer alone; PyTorch's has its scheduler as an attribute, for `train` below."""
-    if track == "pytorch":
-        adam = torch.optim.AdamW(model.parameters(), lr=0.05, weight_decay=0.1)
-        adam.scheduler = LambdaLR(adam, warmup_schedule(1.0, 3, 40))
-        return adam
-    if track == "keras":
-        decay = keras.optimizers.schedules.CosineDecay(0.0, 37, warmup_target=0.05, warmup_steps=3)
-        return keras.optimizers.AdamW(decay, weight_decay=0.1, global_clipnorm=0.5)
-    options = {"learning_rate": warmup_schedule(0.05, 3, 40), "weight_decay": 0.1, "clip_norm": 0.5} | options
-    return numpy_training.AdamW(model, **options)
-
-
-def train(track, model, adam, batches, num_steps, **options):
-    """`train` of a track; PyTorch's is given the scheduler and the clipping, too."""
-    if track == "pytorch":
-        options |= {"scheduler": adam.scheduler, "clip_norm": 0.5}
-    return MODULES[track].train(model, adam, batches, num_steps, **options)
-
-
-def load(track, path, model, adam):
-    """`load_checkpoint` of a track, with PyTorch's scheduler."""
-    others = [adam.scheduler] if track == "pytorch" else []
-    MODULES[track].load_checkpoint(path, model, adam, *others)
-
-
-def taken(track, adam):
-    """How many steps an optimizer has taken."""
-    if track == "numpy":
-        return adam.steps
-    return pytorch_training.steps_taken(adam) if track == "pytorch" else int(adam.iterations)
-
-
-def state(track, model, optimizer):
-    """Everything that a run depends on, as arrays and numbers."""
-    found = {f"model/{name}": value for name, value in get_weights(model).items()} | {"steps": taken(track, optimizer)}
-    if track == "numpy":
-        found |= {f"m/{name}": value.copy() for name, value in optimizer.first_moment.items()}
-        found |= {f"v/{name}": value.copy() for name, value in optimizer.second_moment.items()}
-        found["random"] = json.dumps(model.dropout.rng.bit_generator.state)
-    elif track == "pytorch":
-        for number, parameter in enumerate(model.parameters()):
-            found |= {f"{number}/{key}": value.clone() for key, value in optimizer.state.get(parameter, {}).items()}
-        found["last_epoch"], found["rates"] = optimizer.scheduler.last_epoch, optimizer.scheduler.get_last_lr()
-        found["rates of the groups"] = [group["lr"] for group in optimizer.param_groups]
-        found["random"] = torch.get_rng_state()
-    else:
-        found |= {f"{number}": as_numpy(value) for number, value in enumerate(optimizer.variables)}
-        found["random"] = as_numpy(model.dropout.seed_generator.state)
-        if keras.backend.backend() == "torch":
-            found["random of PyTorch"] = torch.get_rng_state()
-    return found
-
-
-def assert_equal(found, expected):
-    assert found.keys() == expected.keys()
-    for name in expected:
-        assert np.array_equal(np.asarray(found[name]), np.asarray(expected[name])), name
-
-
 # The loss
 
 
@@ -608,22 +488,6 @@ def test_pytorchs_steps_are_counted():
     assert pytorch_training.steps_taken(torch.optim.SGD(model.parameters(), lr=0.1)) == 0
 
 
-def test_pytorch_leaves_frozen_weights_alone(tmp_path):
-    """In training, in a checkpoint, and after it."""
-    for seed in (0, 1):
-        model = PytorchClassifier(seed=seed)
-        model.mlp.hidden.bias.requires_grad_(False)
-        before = model.mlp.hidden.bias.clone()
-        adam = torch.optim.AdamW([each for each in model.parameters() if each.requires_grad], weight_decay=0.5)
-        if seed == 1:
-            pytorch_training.load_checkpoint(tmp_path / "c", model, adam)
-            before = model.mlp.hidden.bias.clone()
-        pytorch_training.train(model, adam, batch_at, 2 + seed)
-        assert torch.equal(model.mlp.hidden.bias, before)
-        assert len(adam.state_dict()["state"]) == 3
-        pytorch_training.save_checkpoint(tmp_path / "c", model, adam)
-
-
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
 def test_pytorch_clips_all_gradients_together(kind):
     """One step with a rate of 1 of plain descent is the gradient; AdamW is asked for its gradients."""
@@ -711,104 +575,6 @@ def test_pytorch_and_numpy_take_the_same_steps():
         set_weights(model, start)
         runs[track] = train(track, model, adam, batch_at, 8, label_smoothing=0.1)
     np.testing.assert_allclose(runs["pytorch"], runs["numpy"], atol=2e-5)
-
-
-# Validation
-
-
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_the_others_validate_between_steps(track):
-    """Every validate_every steps and at the end, in evaluation mode; a true answer ends the run, and training goes on as it was."""
-    training, seen = MODULES[track], []
-    model, adam = make(track)
-    whole = train(track, model, adam, batch_at, 7)
-    expected = get_weights(model)
-    model, adam = make(track)
-
-    def watch(steps):
-        assert taken(track, adam) == steps
-        if track != "keras":
-            assert not model.training
-        seen.append(training.evaluate(model, *batch_at(0)))
-
-    assert np.array_equal(train(track, model, adam, batch_at, 7, validate=watch, validate_every=3), whole)
-    assert len(seen) == 3 and len(set(seen)) == 3
-    assert all(np.array_equal(value, expected[name]) for name, value in get_weights(model).items())
-    model, adam = make(track)
-    stopped = train(track, model, adam, batch_at, 7, validate=lambda steps: steps == 4, validate_every=2)
-    assert np.array_equal(stopped, whole[:4]) and taken(track, adam) == 4
-    rest = train(track, model, adam, batch_at, 7)  # and it can go on
-    assert np.array_equal(rest, whole[4:])
-
-
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_the_others_write_a_checkpoint_where_validation_stops(track, tmp_path):
-    model, adam = make(track)
-    options = {"checkpoint": tmp_path / "c", "checkpoint_every": 100, "validate_every": 3}
-    train(track, model, adam, batch_at, 9, validate=lambda steps: True, **options)
-    again, other = make(track, seed=4)
-    load(track, tmp_path / "c", again, other)
-    assert taken(track, other) == 3
-    assert_equal(state(track, again, other), state(track, model, adam))
-
-
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_the_others_evaluate_without_dropout_and_leave_the_mode_as_it_was(track):
-    training, (inputs, targets) = MODULES[track], batch_at(0)
-    model, _ = make(track, dropout=0.5)
-    plain, _ = make(track, dropout=0.0)
-    set_weights(plain, get_weights(model))
-    logits = as_numpy(plain(torch.tensor(inputs) if track == "pytorch" else inputs))
-    expected = numpy_training.cross_entropy(logits, targets)
-    for mode in (True, False):
-        if track != "keras":
-            model.train(mode)
-        found = training.evaluate(model, inputs, targets)
-        assert isinstance(found, float) and found == pytest.approx(expected, abs=1e-6)
-        if track != "keras":
-            assert model.training == mode
-    assert training.evaluate(model, (inputs,), targets) == found
-    ignored = training.evaluate(model, inputs, np.where(targets == 2, 7, np.maximum(targets, 0)), ignore_index=7)
-    kept = np.where(targets == 2, -100, np.maximum(targets, 0))
-    assert ignored == pytest.approx(numpy_training.cross_entropy(logits, kept), abs=1e-6)
-
-
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_the_others_stop_early_and_restore_the_best(track, monkeypatch):
-    """With losses that are given: 3 2 4 2 1 5 5 5; ties bring nothing better."""
-    training = MODULES[track]
-    model, _ = make(track)
-    names = list(get_weights(model))
-    for patience, until in ((None, 8), (2, 4), (3, 8), (1, 3)):
-        given = iter([3.0, 2, 4, 2, 1, 5, 5, 5])
-        monkeypatch.setattr(training, "evaluate", lambda *_, given=given: next(given))
-        validation = training.Validation(model, *batch_at(0), patience=patience)
-        for count in range(1, 9):
-            set_weights(model, {name: np.full_like(value, count) for name, value in get_weights(model).items()})
-            if validation(10 * count):
-                break
-        assert (count, validation.steps[-1]) == (until, 10 * until)
-        assert validation.losses == [3, 2, 4, 2, 1, 5, 5, 5][:until]
-        best = 5 if until == 8 else 2
-        assert (validation.best_step, validation.best_loss) == (10 * best, min(validation.losses))
-        validation.restore()
-        assert {float(get_weights(model)[name].flat[0]) for name in names} == {best}
-
-
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_the_others_validate_in_a_run(track):
-    training, (inputs, targets) = MODULES[track], batch_at(99)
-    model, adam = make(track, dropout=0.0)
-    validation = training.Validation(model, inputs, targets, patience=50)
-    train(track, model, adam, batch_at, 6, validate=validation, validate_every=2)
-    assert validation.steps == [2, 4, 6]
-    assert validation.losses[-1] == training.evaluate(model, inputs, targets)
-    assert validation.best_loss == min(validation.losses)
 
 
 # Windows of a text
@@ -946,300 +712,6 @@ def test_keras_shows_its_bar_and_traces_once(capfd):
     assert len(traces) <= 2  # once to build, once to compile
 
 
-# Checkpoints
-
-
-class PowerCut(Exception):
-    pass
-
-
-def check_resume(track, path):
-    """Stopped in step 7 with a checkpoint at step 4, a run goes on in a new model and ends at the same bits."""
-
-    def failing(step):
-        if step == 7:
-            raise PowerCut
-        return batch_at(step)
-
-    model, adam = make(track)
-    whole = train(track, model, adam, batch_at, 10)
-    expected = state(track, model, adam)
-    with pytest.raises(PowerCut):
-        train(track, *make(track), failing, 10, checkpoint=path, checkpoint_every=4)
-    model, adam = make(track, seed=5)
-    load(track, path, model, adam)
-    assert taken(track, adam) == 4
-    rest = train(track, model, adam, batch_at, 10, checkpoint=path, checkpoint_every=4)
-    assert np.array_equal(rest, whole[4:])
-    assert_equal(state(track, model, adam), expected)
-    model, adam = make(track, seed=6)
-    load(track, path, model, adam)  # the last one was written at the end
-    assert_equal(state(track, model, adam), expected)
-    return whole, path
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_an_interrupted_run_ends_bit_for_bit_where_the_whole_run_ends(track, tmp_path):
-    check_resume(track, tmp_path / "run")
-
-
-@pytest.mark.parametrize("until", [0, 1, 2, 3, 9])
-def test_a_scheduler_is_put_where_the_run_was(until, tmp_path):
-    """Before, in and after its rise; from a file of another place, too; the rates that follow are those of the whole run."""
-    model, adam = make("pytorch")
-    rates = []
-
-    def watched(step):
-        rates.append(adam.param_groups[0]["lr"])
-        return batch_at(step)
-
-    train("pytorch", model, adam, watched, 12)
-    whole, rates = rates, []
-    model, adam = make("pytorch")
-    if until:
-        train("pytorch", model, adam, batch_at, until)
-    pytorch_training.save_checkpoint(tmp_path / "c", model, adam)
-    for already in (0, 5):
-        model, adam = make("pytorch", seed=already)
-        if already:
-            train("pytorch", model, adam, batch_at, already)
-        load("pytorch", tmp_path / "c", model, adam)
-        assert adam.scheduler.last_epoch == until
-        assert adam.scheduler.get_last_lr() == [adam.param_groups[0]["lr"]] == [whole[until]]
-        rates.clear()
-        train("pytorch", model, adam, watched, 12)
-        assert rates == whole[until:]
-
-
-@pytest.mark.keras
-def test_keras_interrupted_run_ends_bit_for_bit_where_the_whole_run_ends(tmp_path):
-    check_resume("keras", tmp_path / "run")
-
-
-class UnseededClassifier(KerasClassifier):
-    """A dropout without a seed of its own: on the PyTorch backend, PyTorch's generator is behind it."""
-
-    def make_dropout(self, dropout, seed):
-        return keras.layers.Dropout(dropout)
-
-
-@pytest.mark.keras
-def test_keras_interrupted_run_ends_bit_for_bit_also_without_a_seed_of_the_dropout(tmp_path, monkeypatch):
-    monkeypatch.setitem(CLASSIFIERS, "keras", UnseededClassifier)
-    check_resume("keras", tmp_path / "run")
-
-
-KILLED = """
-import os, signal, sys
-sys.path.insert(0, {root!r})
-import shared
-import numpy as np
-{imports}
-from shared.{track} import models as {track}_models, training
-from shared.numpy import training as numpy_training
-from shared.numpy.training import warmup_schedule
-FEATURES, HIDDEN, CLASSES = {sizes}
-{sources}
-MODULES, CLASSIFIERS = {{{track!r}: training}}, {{{track!r}: {classifier}}}
-saves, real = [], os.fsync
-def fsync(file):
-    saves.append(file)
-    if len(saves) == 3:  # the third checkpoint is written, and not yet renamed
-        os.kill(os.getpid(), signal.SIGKILL)
-    real(file)
-os.fsync = fsync
-train({track!r}, *make({track!r}), batch_at, 10, checkpoint={path!r}, checkpoint_every=2)
-"""
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_killed_in_the_middle_of_a_save(track, tmp_path):
-    """The child holds only what this track needs: it starts in a second, and nothing of it survives the kill."""
-    path = tmp_path / "run"
-    code = KILLED.format(
-        root=str(ROOT),
-        imports="import torch\nfrom torch.optim.lr_scheduler import LambdaLR" if track == "pytorch" else "",
-        track=track,
-        sizes=(FEATURES, HIDDEN, CLASSES),
-        sources="\n\n".join(map(inspect.getsource, (CLASSIFIERS[track], batch_at, make, make_optimizer, train))),
-        classifier=CLASSIFIERS[track].__name__,
-        path=str(path),
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert (tmp_path / "run.part").exists()
-    model, adam = make(track)
-    whole = train(track, model, adam, batch_at, 10)
-    expected = state(track, model, adam)
-    model, adam = make(track, seed=5)
-    load(track, path, model, adam)
-    assert taken(track, adam) == 4
-    assert np.array_equal(train(track, model, adam, batch_at, 10), whole[4:])
-    assert_equal(state(track, model, adam), expected)
-
-
-def check_failing_write(track, path, monkeypatch):
-    """A write that fails leaves the old checkpoint as it was."""
-    training = MODULES[track]
-    model, adam = make(track)
-    training.save_checkpoint(path, model, adam)
-    before = path.read_bytes()
-    train(track, model, adam, batch_at, 2)
-
-    def full(*files):
-        raise OSError("no space left on device")
-
-    for step in ("fsync", "replace"):  # while the new file is written, and when it is to take the old one's place
-        with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
-            patch.setattr(os, step, full)
-            training.save_checkpoint(path, model, adam)
-        assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_a_write_that_fails(track, tmp_path, monkeypatch):
-    check_failing_write(track, tmp_path / "run", monkeypatch)
-
-
-@pytest.mark.keras
-def test_keras_write_that_fails(tmp_path, monkeypatch):
-    check_failing_write("keras", tmp_path / "run", monkeypatch)
-
-
-def damaged(path, folder):
-    """Files that are nearly the checkpoint at path, and the part of each that the error has to name."""
-    arrays, metadata = load_arrays(path)
-    bias, moment = "model/mlp.hidden.bias", "second_moment/mlp.readout.kernel"
-    changes = {
-        "missing weight": ({n: a for n, a in arrays.items() if n != bias}, metadata, bias),
-        "missing moment": ({n: a for n, a in arrays.items() if n != moment}, metadata, moment),
-        "unexpected": (arrays | {"model/more": np.zeros(2)}, metadata, "model/more"),
-        "foreign": (arrays | {"else": np.zeros(2)}, metadata, "else"),
-        "shape": (arrays | {moment: np.zeros((2, 2))}, metadata, moment),
-        "dtype": (arrays | {bias: np.zeros(HIDDEN, np.int64)}, metadata, bias),
-        "no steps": (arrays, {"random_states": {}}, "steps"),
-        "negative": (arrays, metadata | {"steps": -1}, "steps"),
-        "no states": (arrays, {"steps": 1}, "random states"),
-        "no mapping": (arrays, [1], "metadata"),
-    }
-    for track in MODULES:
-        for number, broken in enumerate((7, "zz", [1], [[1]], {"cpu": "00"}, {"dropout.": {}}, [["a", "b"]])):
-            states = metadata | {"random_states": {track: broken}}
-            changes[f"{track} state {number}"] = (arrays, states, "random state")
-    for name, (changed, its_metadata, part) in changes.items():
-        save_arrays(changed, folder / name, its_metadata)
-        yield folder / name, part
-    whole = path.read_bytes()
-    for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
-        (folder / f"{size} bytes").write_bytes(whole[:size])
-        yield folder / f"{size} bytes", ""
-    (folder / "text").write_text("not a checkpoint at all, but long enough to be read")
-    yield folder / "text", ""
-
-
-def check_damage(track, folder):
-    training = MODULES[track]
-    model, adam = make(track)
-    train(track, model, adam, batch_at, 2)
-    training.save_checkpoint(folder / "good", model, adam)
-    save_weights(model, folder / "weights")
-    model, adam = make(track, seed=5)
-    train(track, model, adam, batch_at, 3)
-    before = state(track, model, adam)
-    looked_at = ("keras", "pytorch") if track == "keras" and keras.backend.backend() == "torch" else (track,)
-    refused = 0
-    for path, part in [*damaged(folder / "good", folder), (folder / "weights", "steps")]:
-        if " state " in path.name and not path.name.startswith(looked_at):
-            continue  # the random state of another track is not looked at
-        with pytest.raises(ValueError, match=rf"^{path.name}\b.*{re.escape(part)}"):
-            load(track, path, model, adam)
-        assert_equal(state(track, model, adam), before)
-        refused += 1
-    assert refused > 20
-    with pytest.raises(ValueError, match=r"model/hidden\.kernel\b.*\bmodel/mlp"):
-        numpy_training.load_checkpoint(folder / "good", numpy_models.MLP(FEATURES, HIDDEN, CLASSES))
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_a_bad_checkpoint_changes_nothing(track, tmp_path):
-    check_damage(track, tmp_path)
-
-
-@pytest.mark.keras
-def test_keras_bad_checkpoint_changes_nothing(tmp_path):
-    check_damage("keras", tmp_path)
-
-
-def check_weights_only(track, path):
-    """Without an optimizer only the weights are loaded; a run that goes on from them is another one."""
-    training = MODULES[track]
-    model, adam = make(track)
-    whole = train(track, model, adam, batch_at, 4, checkpoint=path, checkpoint_every=4)
-    whole = np.concatenate([whole, train(track, model, adam, batch_at, 8)])
-    model, adam = make(track, seed=5)
-    before = state(track, model, adam)
-    training.load_checkpoint(path, model)
-    after = state(track, model, adam)
-    assert all(np.array_equal(after[name], before[name]) for name in after if not name.startswith("model/"))
-    assert any(not np.array_equal(after[name], before[name]) for name in after if name.startswith("model/"))
-    assert not np.allclose(train(track, model, adam, batch_at, 8)[4:], whole[4:])
-
-
-@pytest.mark.parametrize("track", ARRAYS)
-def test_weights_alone_do_not_resume_a_run(track, tmp_path):
-    check_weights_only(track, tmp_path / "run")
-
-
-@pytest.mark.keras
-def test_keras_weights_alone_do_not_resume_a_run(tmp_path):
-    check_weights_only("keras", tmp_path / "run")
-
-
-def travel(tracks, path):
-    """Four steps in each track, each going on from the checkpoint of the one before; and all of them in the first alone."""
-    start = get_weights(NumpyClassifier())
-    model, adam = make(tracks[0], dropout=0.0)
-    set_weights(model, start)
-    whole = train(tracks[0], model, adam, batch_at, 4 * len(tracks))
-    expected = get_weights(model)
-    found = []
-    for number, track in enumerate(tracks):
-        model, adam = make(track, dropout=0.0, seed=number)
-        if number:
-            load(track, path, model, adam)
-        else:
-            set_weights(model, start)
-        assert taken(track, adam) == 4 * number
-        found.append(train(track, model, adam, batch_at, 4 * (number + 1), checkpoint=path))
-    np.testing.assert_allclose(np.concatenate(found), whole, atol=2e-5)
-    for name, value in get_weights(model).items():
-        np.testing.assert_allclose(value, expected[name], atol=2e-4, err_msg=name)
-
-
-@pytest.mark.parametrize("tracks", [("numpy", "pytorch", "numpy"), ("pytorch", "numpy", "pytorch")])
-def test_a_run_goes_on_in_another_framework(tracks, tmp_path):
-    travel(tracks, tmp_path / "run")
-
-
-@pytest.mark.keras
-def test_keras_goes_on_with_the_runs_of_others(tmp_path):
-    travel(("numpy", "keras", "pytorch"), tmp_path / "run")
-
-
-def test_what_a_checkpoint_holds(tmp_path):
-    model, adam = make("pytorch")
-    pytorch_training.train(model, adam, batch_at, 3)
-    pytorch_training.save_checkpoint(tmp_path / "c", model, adam)
-    arrays = safetensors.numpy.load_file(tmp_path / "c")
-    names = [f"mlp.{layer}.{kind}" for layer in ("hidden", "readout") for kind in ("bias", "kernel")]
-    groups = ("model", "first_moment", "second_moment")
-    assert sorted(arrays) == sorted(f"{group}/{name}" for group in groups for name in names)
-    assert arrays["first_moment/mlp.hidden.kernel"].shape == (FEATURES, HIDDEN)
-    moment = adam.state[model.mlp.hidden.weight]["exp_avg"].numpy().T
-    assert np.array_equal(arrays["first_moment/mlp.hidden.kernel"], moment)
-    assert load_arrays(tmp_path / "c")[1]["steps"] == 3
-
-
 @pytest.mark.keras
 def test_keras_saves_a_trained_model_whole(tmp_path):
     model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
@@ -1319,33 +791,12 @@ def refused_by_numpys_adam(train_at) -> list:
 
 def refused_by_pytorch(train) -> list:
     """Optimizers and schedulers that aren't this run's."""
-    load, save = pytorch_training.load_checkpoint, pytorch_training.save_checkpoint
     scheduler = make("pytorch")[1].scheduler
-
-    def with_sgd(function):
-        model = make("pytorch")[0]
-        function("nowhere/c", model, torch.optim.SGD(model.parameters(), lr=0.1))
-
-    def with_another_kind_of_scheduler():
-        model, adam = make("pytorch")
-        load("nowhere/c", model, adam, CosineAnnealingLR(adam, 5))
-
-    def checkpoints_of_sgd():
-        model = make("pytorch")[0]
-        adam = torch.optim.SGD(model.parameters(), lr=0.1)
-        pytorch_training.train(model, adam, batch_at, 1, checkpoint="c")
-
     return [
-        (checkpoints_of_sgd, TypeError, "optimizer"),
         (lambda: train(clip_norm=0), ValueError, "clip_norm"),
         (lambda: train(clip_norm=True), TypeError, "clip_norm"),
         (lambda: train(scheduler=lambda step: 0.1), TypeError, "scheduler"),
         (lambda: train(scheduler=scheduler), ValueError, "scheduler"),
-        (lambda: load("nowhere/c", *make("pytorch"), scheduler), ValueError, "scheduler"),
-        (lambda: load("nowhere/c", make("pytorch")[0], None, scheduler), ValueError, "scheduler"),
-        (with_another_kind_of_scheduler, TypeError, "scheduler"),
-        (lambda: with_sgd(load), TypeError, "optimizer"),
-        (lambda: with_sgd(save), TypeError, "optimizer"),
     ]
 
 
@@ -1366,9 +817,6 @@ def refused_by_every_track(track: str) -> list:
         model, optimizer = make(track, learning_rate=lambda step: rate)
         training.train(model, optimizer, batch_at, 1)
 
-    def validation(patience):
-        training.Validation(make(track)[0], inputs, targets, patience=patience)
-
     rows = [
         *refused_by_every_loss(track),
         (lambda: train(optimizer=make("pytorch" if track == "numpy" else "numpy")[1]), TypeError, "optimizer"),
@@ -1386,29 +834,15 @@ def refused_by_every_track(track: str) -> list:
         (lambda: train(label_smoothing=1), ValueError, "label_smoothing"),
         (lambda: train(ignore_index=None), TypeError, "ignore_index"),
         (lambda: train(progress=1), TypeError, "progress"),
-        (lambda: train(checkpoint="nowhere/c"), ValueError, "checkpoint"),
-        (lambda: train(checkpoint_every=0), ValueError, "checkpoint_every"),
-        (lambda: train(validate=3), TypeError, "validate"),
-        (lambda: train(validate_every=0), ValueError, "validate_every"),
-        (lambda: validation(0), ValueError, "patience"),
-        (lambda: validation(1.5), TypeError, "patience"),
-        (lambda: training.load_checkpoint("nowhere/c", *make(track)), FileNotFoundError, "path"),
-        (lambda: training.load_checkpoint("nowhere/c", make(track)[0], "adam"), TypeError, "optimizer"),
-        (lambda: training.save_checkpoint("nowhere/c", make(track)[0], None), TypeError, "optimizer"),
     ]
     if track == "keras":
         rows += [
             (lambda: train(optimizer=keras.optimizers.SGD(0.1)), TypeError, "optimizer"),
             (lambda: train(batch_at=shrinking), ValueError, "batch_at"),
-            (save_with_another_optimizer_of_keras, ValueError, "optimizer"),
         ]
     else:
-        another = {"path": "nowhere/c", "optimizer": make(track)[1]}
-        rows += [
-            (lambda: train(optimizer=another["optimizer"]), ValueError, "optimizer"),
-            (lambda: training.save_checkpoint(model=make(track)[0], **another), ValueError, "optimizer"),
-            (lambda: training.load_checkpoint(model=make(track)[0], **another), ValueError, "optimizer"),
-        ]
+        another = make(track)[1]
+        rows += [(lambda: train(optimizer=another), ValueError, "optimizer")]
     if track == "numpy":
         rows += refused_by_numpys_adam(train_at)
     if track == "pytorch":
@@ -1420,12 +854,6 @@ def shrinking(step):
     """Batches of other lengths, where Keras needs one shape."""
     inputs, targets = batch_at(step)
     return inputs[:, : 9 - step], targets[:, : 9 - step]
-
-
-def save_with_another_optimizer_of_keras():
-    (model, _), (another, optimizer) = make("keras"), make("keras")
-    optimizer.build(another.trainable_variables)
-    keras_training.save_checkpoint("nowhere/c", model, optimizer)
 
 
 REFUSED = [
@@ -1453,7 +881,7 @@ def test_what_is_refused_is_named(call, error, name):
 @pytest.mark.keras
 def test_keras_and_the_others_take_the_same_arguments():
     """But for PyTorch's scheduler, and its clipping, which belongs to the optimizer in the others."""
-    for name in ("cross_entropy", "save_checkpoint", "load_checkpoint", "train", "evaluate", "Validation"):
+    for name in ("cross_entropy", "train"):
         expected = list(inspect.signature(getattr(numpy_training, name)).parameters.items())
         for track in ("pytorch", "keras"):
             found = inspect.signature(getattr(MODULES[track], name)).parameters.items()
@@ -1476,25 +904,6 @@ def test_running_means_lose_no_digits_where_they_forget_fast(beta):
         assert mean.item() == pytest.approx(expected, rel=2e-7)
 
 
-@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
-@pytest.mark.parametrize("path", [3, None, ["run"], b"run"])
-def test_a_checkpoint_that_is_no_path_is_refused(track, path):
-    model, optimizer = make(track)
-    training = MODULES[track]
-    train(track, model, optimizer, batch_at, 1)  # so that Keras' model is built
-    calls = {
-        "path": [
-            lambda: training.save_checkpoint(path, model, optimizer),
-            lambda: training.load_checkpoint(path, model, optimizer),
-        ],
-        "checkpoint": [lambda: train(track, model, optimizer, batch_at, 2, checkpoint=path)] if path else [],
-    }
-    for name, called in calls.items():
-        for call in called:
-            with pytest.raises(TypeError, match=rf"^{name}={re.escape(repr(path))}: expected a path"):
-                call()
-
-
 @pytest.mark.keras
 def test_keras_never_misreads_a_foreign_byte_order():
     logits, targets = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32), np.array([0, 2])
@@ -1505,30 +914,3 @@ def test_keras_never_misreads_a_foreign_byte_order():
         assert keras.backend.backend() != "tensorflow"
     else:
         assert found == pytest.approx(right)
-
-
-# The broken runs of exercises 09.9 to 09.11
-
-
-def test_each_fault_looks_as_the_exercises_say():
-    """On ten seeds: what tells a fault from the others."""
-    for seed in range(10):
-        runs = {fault: exercises.run_with(fault, seed) for fault in FAULTS}
-        loss = {fault: losses for fault, (losses, _) in runs.items()}
-        right = {fault: share for fault, (_, share) in runs.items()}
-        last = {fault: losses[-50:].mean() for fault, losses in loss.items()}
-        assert last[None] < 0.3 and right[None] > 0.93
-        assert loss["rate too high"][:20].max() > 30
-        assert all(loss[fault].max() < 10 for fault in FAULTS if fault != "rate too high")
-        assert abs(last["rate too low"] - loss["rate too low"][:50].mean()) < 0.2 and last["rate too low"] > 2.1
-        together = loss["no zero_grad"][:20] - loss[None][:20]
-        assert np.abs(together).max() < 0.5 and last["no zero_grad"] > 2 * last[None]
-        assert loss["no zero_grad"][50:].max() > 1.5 > loss["no zero_grad"][30:80].min()
-        assert loss["softmax twice"].min() > math.log(math.e + 9) - 1 and last["softmax twice"] < 1.75
-        assert right["softmax twice"] > 0.8 and right["no zero_grad"] < 0.9
-        leaps = np.diff(loss["sorted"][100:])
-        assert leaps.max() > 0.7 > 1.5 * np.diff(loss["softmax twice"][100:]).max()
-        assert 2.0 < last["labels of other images"] < 2.3 and right["labels of other images"] < 0.3
-
-
-FAULTS = (None, "rate too high", "rate too low", "no zero_grad", "softmax twice", "sorted", "labels of other images")

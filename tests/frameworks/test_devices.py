@@ -141,12 +141,11 @@ NUMBERS = {
     "tokenization.pad_batch": "is for a DataLoader, on the CPU",
     "tokenization.tokenize_and_pad": "reads text",
     "tokenization.train_bpe": "reads text",
-    "training.Validation": "compares losses",
-    "training.evaluate": "returns a number",
-    "training.load_checkpoint": "reads a file",
-    "training.save_checkpoint": "writes a file",
     "training.steps_taken": "returns a number",
     "training.train": "returns losses",
+    "training_in_practice.evaluate": "returns a number",
+    "training_in_practice.load_checkpoint": "reads a file",
+    "training_in_practice.save_checkpoint": "writes a file",
 }
 PROCESSES = "scaling_out"  # its models are those of the other chapters, and its functions need a group of processes
 

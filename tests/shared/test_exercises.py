@@ -238,3 +238,14 @@ def test_a_tape_that_does_not_watch_gets_advice():
 
     verdict, message = exercises.judge("01.8", unwatched)
     assert verdict == "wrong" and "A tape answers None for a tensor that it doesn't watch" in message
+
+
+def test_an_exercise_that_has_moved_stays_done(capsys):
+    assert set(exercises.MOVED.values()) <= set(EXERCISES) and not set(exercises.MOVED) & set(EXERCISES)
+    exercises._progress_file().write_text('["09.3", "09.1"]')
+    assert exercises._done() == ["17.2", "09.1"]
+    exercises.progress()
+    out = capsys.readouterr().out.split()
+    assert "17.6" in out and "17.2" not in out and "09.1" not in out
+    with pytest.raises(ValueError, match=r"exercise 09\.3 is now 17\.2"):
+        exercises.check("09.3", 1)

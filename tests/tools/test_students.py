@@ -16,6 +16,8 @@ import nbformat
 import pytest
 import trust
 
+from notebooks import notebooks
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 import sys
@@ -137,9 +139,7 @@ def test_the_exercises_of_a_chapter_answer_in_it(edition):
 def test_its_notebooks_are_as_they_are_stored(edition):
     for path in sorted((edition / "notebooks").rglob("*.ipynb")):
         nbformat.validate(nbformat.read(path, as_version=4))
-    assert len(list((edition / "notebooks").rglob("*.ipynb"))) == len(assemble.Course(ROOT).pages) - len(
-        list((ROOT / "teachers").glob("*.md"))
-    )
+    assert len(list((edition / "notebooks").rglob("*.ipynb"))) == len(notebooks())
 
 
 def test_what_is_there_is_not_overwritten(tmp_path, capsys):
