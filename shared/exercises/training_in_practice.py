@@ -77,6 +77,66 @@ def _random_losses(rng):
     return np.array([*parts, *wait, *rise, later - 1, best]), patience
 
 
+def _clipped(a, b, max_norm, factor_of=None):
+    both = np.concatenate([a, b])
+    norm = np.sqrt((both**2).sum()) if factor_of is None else factor_of(both)
+    return both * min(1.0, max_norm / norm)
+
+
+def _random_gradients(rng):
+    """In half of the trials the norm of both is above the bound, though that of neither is."""
+    a, b = rng.normal(size=3), rng.normal(size=int(rng.integers(2, 5)))
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    return 0.9 * a, 0.8 * b, float(rng.choice([1.0, 1.0, 2.0, 0.5]))
+
+
+def _each_alone(a, b, max_norm):
+    return np.concatenate([each * min(1.0, max_norm / np.linalg.norm(each)) for each in (a, b)])
+
+
+def _fit(weights, x, y, x_val, y_val, rate, patience, **changes):
+    """Gradient descent on one example a step, with early stopping, and with one thing changed at a time."""
+    weights = weights.copy()
+
+    def loss(x, y):
+        return ((x @ weights - y) ** 2).mean()
+
+    data = (x, y) if changes.get("by_training") else (x_val, y_val)
+    best, kept, waited, before = loss(*data), weights.copy(), 0, np.inf
+    for step in range(50):
+        row = step % len(y)
+        scale = 1 if changes.get("half_gradient") else 2
+        weights = weights - rate * scale * (x[row] @ weights - y[row]) * x[row]
+        found = loss(*data)
+        if found < best:
+            best, kept, waited = found, weights.copy(), 0
+        elif changes.get("against_the_one_before") and found < before:
+            waited = 0
+        elif not changes.get("never"):
+            waited += 1
+        before = found
+        if waited >= patience + changes.get("later", 0):
+            break
+    return weights if changes.get("last") else kept
+
+
+def _random_run(rng):
+    """A run in which each way to stop wrongly ends at other weights, one draw in twelve or so."""
+    ways = ("last", "by_training", "against_the_one_before", "never", "half_gradient")
+    while True:
+        x, x_val, truth = rng.normal(size=(10, 4)), rng.normal(size=(12, 4)), rng.normal(size=4)
+        y, y_val = x @ truth + rng.normal(size=10), x_val @ truth + 0.3 * rng.normal(size=12)
+        arguments = 2 * rng.normal(size=4), x, y, x_val, y_val, 0.05, int(rng.integers(2, 5))
+        right = _fit(*arguments)
+        wrong = [_fit(*arguments, **{way: True}) for way in ways] + [_fit(*arguments, later=each) for each in (-1, 1)]
+        if all(np.abs(right - each).max() > 0.02 for each in wrong):
+            return arguments
+
+
+def _run_with(**changes):
+    return lambda *arguments: _fit(*arguments, **changes)
+
+
 def run_with(fault=None, seed=0, num_steps=300):
     """The losses of a run on 1000 digits, and the share of them that is right at its end."""
     from shared.data import digits
@@ -131,6 +191,24 @@ def _named(right):
 
 
 EXERCISES = {
+    "17.1": Exercise(
+        right=(30 * 1.0 + 10 * 2.0) / 40,
+        digits=2,
+        praise="Each target counts once, whichever batch it was in.",
+        mistakes={
+            "That is the mean of two means: the ten targets of the second batch count three times as much as the others.": 1.5,
+            "That is the sum over all targets; divide by how many there are.": 50.0,
+            "That is the sum of the two means.": 3.0,
+            "You exchanged the numbers of targets: the first batch has 30 of them.": (10 * 1.0 + 30 * 2.0) / 40,
+            "That is the first batch alone.": 1.0,
+            "That is the second batch alone.": 2.0,
+        },
+        hints=[
+            "What is the sum of the losses in the first batch?",
+            "Add the sums of both, and count the targets of both.",
+            "The loss of the set is the sum over all targets, divided by their number.",
+        ],
+    ),
     "17.2": Exercise(
         right=_kept_measurement,
         inputs=_random_losses,
@@ -159,6 +237,64 @@ EXERCISES = {
             "You need two things while you go through the losses: which was best, and how long ago that was.",
             "An improvement sets the second of them back to 0.",
             "When the waiting reaches patience, stop, and return the first of them.",
+        ],
+    ),
+    "17.3": Exercise(
+        right=_clipped,
+        inputs=_random_gradients,
+        shape="(len(a) + len(b),)",
+        trials=12,
+        praise="The direction of the whole gradient stays, and only its length changes.",
+        mistakes={
+            "You clip each array alone. That turns the direction, and the whole may still be too long.": _each_alone,
+            "You always scale to max_norm; a gradient that is short enough stays as it is.": (
+                lambda a, b, m: np.concatenate([a, b]) * m / np.linalg.norm(np.concatenate([a, b]))
+            ),
+            "You clip each number; the bound is for the norm.": lambda a, b, m: np.clip(np.concatenate([a, b]), -m, m),
+            "You add the two norms; the norm of both is the root of the sum of all squares.": (
+                lambda a, b, m: _clipped(a, b, m, lambda both: np.linalg.norm(a) + np.linalg.norm(b))
+            ),
+            "The root is missing: that is the square of the norm.": (
+                lambda a, b, m: _clipped(a, b, m, lambda both: (both**2).sum())
+            ),
+            "You take the larger of the two norms.": (
+                lambda a, b, m: _clipped(a, b, m, lambda both: max(np.linalg.norm(a), np.linalg.norm(b)))
+            ),
+            "You return the gradients as they were.": lambda a, b, m: np.concatenate([a, b]),
+        },
+        hints=[
+            "Put both into one array first, and take its norm.",
+            "If the norm is above max_norm, which factor makes it max_norm?",
+            "min(1.0, ...) leaves a short gradient as it is.",
+        ],
+    ),
+    "17.4": Exercise(
+        right=_fit,
+        inputs=_random_run,
+        shape="(4,)",
+        trials=12,
+        praise="This is the loop of Build it, with the bookkeeping in it.",
+        mistakes={
+            "Those are the last weights. Were the best ones copied, or do they go on changing with the run?": _run_with(
+                last=True
+            ),
+            "You stop by the training loss; measure on x_val and y_val.": _run_with(by_training=True),
+            "You never stop: those are the best weights of all 50 steps, some of which the run never reaches.": _run_with(
+                never=True
+            ),
+            "You stop one measurement too late: the run ends as soon as patience of them brought nothing better.": _run_with(
+                later=1
+            ),
+            "You stop one measurement too early.": _run_with(later=-1),
+            "Compare with the best so far, and not with the measurement before.": _run_with(
+                against_the_one_before=True
+            ),
+            "The gradient of a squared error has a factor of 2.": _run_with(half_gradient=True),
+        },
+        hints=[
+            "Before the loop: measure, and keep a copy of the weights. What do you have to remember besides?",
+            "The gradient of one example is 2 * (x[row] @ weights - y[row]) * x[row].",
+            "In the loop: step, measure, and either keep a copy and set the waiting to 0, or wait one more and see whether to end.",
         ],
     ),
     "17.6": Exercise(
