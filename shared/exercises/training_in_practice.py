@@ -330,4 +330,20 @@ EXERCISES = {
             "Within a few steps the loss falls, because all images of a batch have the same answer.",
         ],
     ),
+    "17.11": Exercise(
+        right=(1.0 * 1.0 + 3.0 * 3.0) / 2,
+        digits=2,
+        praise="Keras divides by the number of examples, so larger weights make a larger loss.",
+        mistakes={
+            "That is PyTorch's mean, which divides by the sum of the weights.": 2.5,
+            "That is the mean without weights.": 2.0,
+            "That is the sum; Keras divides by the number of examples.": 10.0,
+            "You exchanged the weights: class 1 has 3.": (3.0 * 1.0 + 1.0 * 3.0) / 2,
+        },
+        hints=[
+            "Each loss is multiplied by its weight. What is the sum?",
+            "By what does each library divide that sum?",
+            "PyTorch divides by 1 + 3. Keras divides by the number of examples.",
+        ],
+    ),
 }
