@@ -137,6 +137,74 @@ def _run_with(**changes):
     return lambda *arguments: _fit(*arguments, **changes)
 
 
+def _batches_from(data, state, batch_size, passes=1, **options):
+    """The batches of a loader whose own generator has this state: of the last of so many passes."""
+    import torch
+
+    generator = torch.Generator()
+    generator.set_state(torch.from_numpy(np.array(state)))
+    loader = torch.utils.data.DataLoader(
+        torch.from_numpy(np.array(data)), batch_size, shuffle=True, generator=generator, **options
+    )
+    for _ in range(passes):
+        found = [batch.numpy() for batch in loader]
+    return found
+
+
+def _rest_of_epoch(data, state, batch_size, batches_done):
+    return np.concatenate(_batches_from(data, state, batch_size)[batches_done:])
+
+
+def _reshuffled(data, state, batch_size, batches_done):
+    """Skips with next(iter(loader)), which begins an epoch each time, and then goes through a whole one."""
+    import torch
+
+    generator = torch.Generator()
+    generator.set_state(torch.from_numpy(np.array(state)))
+    loader = torch.utils.data.DataLoader(
+        torch.from_numpy(np.array(data)), batch_size, shuffle=True, generator=generator
+    )
+    for _ in range(batches_done):
+        next(iter(loader))
+    return np.concatenate([batch.numpy() for batch in loader])
+
+
+def _from_the_global_generator(data, state, batch_size, batches_done):
+    """Gives the state to the global generator, from which a loader without one of its own draws."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(torch.from_numpy(np.array(state)))
+        loader = torch.utils.data.DataLoader(torch.from_numpy(np.array(data)), batch_size, shuffle=True)
+        return np.concatenate([batch.numpy() for batch in loader][batches_done:])
+
+
+def _permuted(data, state, batch_size, batches_done):
+    """Draws a permutation at once, without the number that a loader draws before it."""
+    import torch
+
+    generator = torch.Generator()
+    generator.set_state(torch.from_numpy(np.array(state)))
+    order = torch.randperm(len(data), generator=generator).numpy()
+    return np.array(data)[order[batches_done * batch_size :]]
+
+
+def _new_state():
+    import torch
+
+    return torch.Generator().get_state().numpy()
+
+
+def _random_epoch(rng):
+    """Rows that all differ, a generator's state, and a stop in the middle; the last batch is smaller than the others."""
+    import torch
+
+    batch_size, batches, left_over = int(rng.integers(3, 5)), int(rng.integers(5, 8)), int(rng.integers(1, 3))
+    state = torch.Generator().manual_seed(int(rng.integers(1, 10_000))).get_state().numpy()
+    data = rng.normal(0, 10, size=(batches * batch_size + left_over, 2))
+    return data, state, batch_size, int(rng.integers(2, 4))
+
+
 def run_with(fault=None, seed=0, num_steps=300):
     """The losses of a run on 1000 digits, and the share of them that is right at its end."""
     from shared.data import digits
@@ -329,6 +397,57 @@ EXERCISES = {
             "31 batches of 32 images are one pass through the data. So the same place in it is hard each time.",
             "Within a few steps the loss falls, because all images of a batch have the same answer.",
         ],
+    ),
+    "17.9": Exercise(
+        track="pytorch",
+        right=_rest_of_epoch,
+        inputs=_random_epoch,
+        shape="(rows still to come, features)",
+        praise="With the state from the epoch's start and the number of batches done, no example is seen twice or left out.",
+        mistakes={
+            "Those are the batches that are done; return the others.": (
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size)[:done])
+            ),
+            "That is the whole epoch; leave out the batches that are done.": (
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size))
+            ),
+            "You left out as many rows as there are batches done; a batch has batch_size rows.": (
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size))[done:]
+            ),
+            "That is the next batch alone; return all that are still to come.": (
+                lambda data, state, size, done: _batches_from(data, state, size)[done]
+            ),
+            "You left out one batch too many: batches_done of them are done.": (
+                lambda data, state, size, done: _rest_of_epoch(data, state, size, done + 1)
+            ),
+            "You left out one batch too few: batches_done of them are done.": (
+                lambda data, state, size, done: _rest_of_epoch(data, state, size, done - 1)
+            ),
+            "The last batch is missing, because it is smaller: leave drop_last as it is.": (
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size, drop_last=True)[done:])
+            ),
+            "Each next(iter(loader)) begins a new epoch in a new order. Make one iterator, and skip with it.": _reshuffled,
+            "That is a part of the next epoch: you went through the loader twice, and it shuffles in each pass.": (
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size, passes=2)[done:])
+            ),
+            "These rows are in the order of the data: the loader needs shuffle=True.": (
+                lambda data, state, size, done: np.array(data)[done * size :]
+            ),
+            "You gave the state to the global generator; the loader had one of its own.": _from_the_global_generator,
+            "Your generator is a new one: give it the state with set_state.": (
+                lambda data, state, size, done: _rest_of_epoch(data, _new_state(), size, done)
+            ),
+            "A loader draws another number before the permutation, for its workers: let a DataLoader draw the order.": _permuted,
+        },
+        hints=[
+            "A torch.Generator takes a state with set_state, and a DataLoader takes a generator.",
+            "Make one pass through the loader, and leave out its first batches: enumerate or itertools.islice.",
+            "torch.cat makes one tensor of a list of batches.",
+        ],
+        errors={
+            "RNG state must be a torch.ByteTensor": "Give set_state the state as it is, of dtype torch.uint8.",
+            "shuffle": "A DataLoader takes either shuffle=True or a sampler.",
+        },
     ),
     "17.11": Exercise(
         right=(1.0 * 1.0 + 3.0 * 3.0) / 2,

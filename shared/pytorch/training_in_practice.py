@@ -4,18 +4,11 @@
 __all__ = ['evaluate', 'save_checkpoint', 'load_checkpoint']
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #build-imports
-import os
-
 import torch
 from numpy import ndarray
 from torch import nn
-from torch.optim.lr_scheduler import LambdaLR
 
-from ..checks.training import check_optimizer, check_scheduler
-from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
-from ..frameworks.random_states import set_torch_random_state, torch_random_state
-from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
-from .training import cross_entropy, steps_taken
+from .training import cross_entropy
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #build-evaluate
 def evaluate(
@@ -40,6 +33,17 @@ def evaluate(
 
     model.train(was_training)
     return loss.item()
+
+# %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-imports
+import os
+
+from torch.optim.lr_scheduler import LambdaLR
+
+from ..checks.training import check_optimizer, check_scheduler
+from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from ..frameworks.random_states import set_torch_random_state, torch_random_state
+from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
+from .training import steps_taken
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-save
 def _moment(

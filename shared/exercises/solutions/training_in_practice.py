@@ -37,6 +37,17 @@ def fit_and_stop(weights, x, y, x_val, y_val, rate, patience):
     return best_weights
 
 
+def rest_of_epoch(data, state, batch_size, batches_done):
+    import torch
+    from torch.utils.data import DataLoader
+
+    generator = torch.Generator()
+    generator.set_state(state)
+    loader = DataLoader(data, batch_size=batch_size, shuffle=True, generator=generator)
+    rest = [batch for number, batch in enumerate(loader) if number >= batches_done]
+    return torch.cat(rest)
+
+
 SOLUTIONS = {
     "17.1": 1.25,
     "17.2": kept_measurement,
@@ -45,5 +56,6 @@ SOLUTIONS = {
     "17.6": 3,
     "17.7": 4,
     "17.8": 5,
+    "17.9": rest_of_epoch,
     "17.11": 5.0,
 }
