@@ -205,6 +205,19 @@ def _random_epoch(rng):
     return data, state, batch_size, int(rng.integers(2, 4))
 
 
+def _without_weights(logits, weights):
+    return _softmax(logits - np.log(weights))
+
+
+def _random_weighted(rng):
+    """As many rows as classes in every second trial, so that what runs along the wrong axis still fits."""
+    rows, classes = (int(n) for n in rng.permutation([3, 4, 6])[:2])
+    if rng.random() < 0.5:
+        rows = classes
+    weights = rng.permutation([1.0, 1.5, *rng.uniform(3, 6, size=classes - 2)])
+    return rng.normal(0, 1.5, size=(rows, classes)), weights
+
+
 def run_with(fault=None, seed=0, num_steps=300):
     """The losses of a run on 1000 digits, and the share of them that is right at its end."""
     from shared.data import digits
@@ -448,6 +461,43 @@ EXERCISES = {
             "RNG state must be a torch.ByteTensor": "Give set_state the state as it is, of dtype torch.uint8.",
             "shuffle": "A DataLoader takes either shuffle=True or a sampler.",
         },
+    ),
+    "17.10": Exercise(
+        track="keras",
+        right=_without_weights,
+        inputs=_random_weighted,
+        shape="(rows, classes)",
+        trials=8,
+        praise="The probabilities are back, without a step of training; try it on weighted_model.",
+        mistakes={
+            "Those are the model's own probabilities: the weights are still in them.": lambda z, w: _softmax(z),
+            "Your rows don't sum to 1: after the division by the weights, divide by the row's sum.": (
+                lambda z, w: _softmax(z) / w
+            ),
+            "You multiply by the weights once more; divide by them.": lambda z, w: _softmax(z + np.log(w)),
+            "You divide the logits by the weights; divide the probabilities, or subtract the logarithms.": (
+                lambda z, w: _softmax(z / w)
+            ),
+            "You subtract the weights from the logits; a logit is a logarithm, so subtract the logarithm of the weight.": (
+                lambda z, w: _softmax(z - w)
+            ),
+            "Those are logits: a softmax is missing at the end.": lambda z, w: z - np.log(w),
+            "Those are log-probabilities: take exp of them.": lambda z, w: np.log(_without_weights(z, w)),
+            "Your softmax goes down the columns; the classes are on the last axis.": (
+                lambda z, w: _softmax((z - np.log(w)).T).T
+            ),
+            "You divide by the sum of the whole array; each row has a sum of its own.": (
+                lambda z, w: _softmax(z) / w / (_softmax(z) / w).sum()
+            ),
+            "You took a softmax of probabilities at the end; divide by the row's sum instead.": (
+                lambda z, w: _softmax(_softmax(z) / w)
+            ),
+        },
+        hints=[
+            "A weight multiplies the probability of its class. What undoes that?",
+            "What you get then doesn't sum to 1. The sum in the formula is the same for all classes of a row.",
+            "Or in logits: a factor of a probability is a summand of its logarithm. One ops.log and one ops.softmax do it.",
+        ],
     ),
     "17.11": Exercise(
         right=(1.0 * 1.0 + 3.0 * 3.0) / 2,

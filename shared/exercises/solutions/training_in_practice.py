@@ -48,6 +48,12 @@ def rest_of_epoch(data, state, batch_size, batches_done):
     return torch.cat(rest)
 
 
+def without_weights(logits, weights):
+    from keras import ops
+
+    return ops.softmax(logits - ops.log(weights), axis=-1)
+
+
 SOLUTIONS = {
     "17.1": 1.25,
     "17.2": kept_measurement,
@@ -57,5 +63,6 @@ SOLUTIONS = {
     "17.7": 4,
     "17.8": 5,
     "17.9": rest_of_epoch,
+    "17.10": without_weights,
     "17.11": 5.0,
 }
