@@ -21,7 +21,7 @@ from shared.checks.training import (
     check_targets,
 )
 from ..contracts import Float, Integer, checked
-from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
+from ..frameworks.random_states import set_torch_random_state, torch_random_state
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-3
 @checked

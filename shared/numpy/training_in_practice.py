@@ -11,7 +11,6 @@ import numpy as np
 from numpy import ndarray
 
 from ..checks.training import check_optimizer
-from ..contracts import Float, Integer, checked
 from ..data import dna
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.weights import get_weights, set_weights
