@@ -332,3 +332,8 @@ def test_pictures_are_drawn_to_one_scale():
     runs = [len(list(group)) for value, group in itertools.groupby(inside[inside.shape[0] // 3]) if value]
     wide, narrow = sorted(runs, reverse=True)[:2]
     assert abs(wide / narrow - 2) < 0.1
+
+
+def test_the_description_of_trained_sizes_has_no_numbers_of_theirs():
+    picture = plots.sizes([1, 10], {"a": [0.5, 0.25]}, "rate", "loss", ("best", 0.2), trained=True)
+    assert picture.alt == "Lines of loss against rate: a; a dashed line, best, is at 0.20."

@@ -160,6 +160,7 @@ def sizes(
     x_label: str,
     y_label: str,
     floor: tuple[str, float] | None = None,
+    trained: bool = False,
 ) -> style.Picture:
     """Draw marked lines of numbers from 0 up, against sizes on a logarithmic axis; each end with its number.
 
@@ -168,6 +169,7 @@ def sizes(
         values: name: a number for each size.
         x_label, y_label: what is on the axes, with its unit.
         floor: the name and the height of a bound, drawn as a dashed line.
+        trained: whether the numbers are of trained models; the description leaves them out.
     """
     style.check_not_empty("values", values)
     x = style.real_numbers("x", x, 1)
@@ -179,7 +181,8 @@ def sizes(
         if len(given) != len(x):
             raise ValueError(f"values[{name!r}] has {len(given)} numbers: expected {len(x)}, one for each size")
         axes.semilogx(x, given, marker=marker, color=color, label=name)
-        descriptions.append(f"{name} from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}")
+        ends = f" from {given[0]:.2f} at {x[0]:g} to {given[-1]:.2f} at {x[-1]:g}"
+        descriptions.append(name if trained else name + ends)
     for end in (0, -1):
         ends = sorted(given[end] for given in values.values())
         for value, above in {ends[-1]: True, ends[0]: len(ends) == 1}.items():
