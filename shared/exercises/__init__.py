@@ -272,7 +272,7 @@ def _progress_file() -> Path:
 def _done() -> list[str]:
     try:
         return [MOVED.get(name, name) for name in json.loads(_progress_file().read_text())]
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         return []
 
 

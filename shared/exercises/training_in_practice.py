@@ -3,11 +3,7 @@
 import numpy as np
 
 from shared.exercises import Exercise
-
-
-def _softmax(logits):
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+from shared.numpy.attention import softmax
 
 
 def _kept_measurement(losses, patience):
@@ -206,7 +202,7 @@ def _random_epoch(rng):
 
 
 def _without_weights(logits, weights):
-    return _softmax(logits - np.log(weights))
+    return softmax(logits - np.log(weights))
 
 
 def _random_weighted(rng):
@@ -236,7 +232,7 @@ def run_with(fault=None, seed=0, num_steps=300):
             rows = in_order[(32 * step + np.arange(32)) % 1000]
         outputs = model(x[rows])
         if fault == "softmax twice":
-            p = _softmax(outputs)
+            p = softmax(outputs)
             losses.append(cross_entropy(p, targets[rows]))
             gradient = cross_entropy_backward(p, targets[rows])
             gradient = p * (gradient - (p * gradient).sum(axis=-1, keepdims=True))
@@ -470,27 +466,27 @@ EXERCISES = {
         trials=8,
         praise="The probabilities are back, without a step of training; try it on weighted_model.",
         mistakes={
-            "Those are the model's own probabilities: the weights are still in them.": lambda z, w: _softmax(z),
+            "Those are the model's own probabilities: the weights are still in them.": lambda z, w: softmax(z),
             "Your rows don't sum to 1: after the division by the weights, divide by the row's sum.": (
-                lambda z, w: _softmax(z) / w
+                lambda z, w: softmax(z) / w
             ),
-            "You multiply by the weights once more; divide by them.": lambda z, w: _softmax(z + np.log(w)),
+            "You multiply by the weights once more; divide by them.": lambda z, w: softmax(z + np.log(w)),
             "You divide the logits by the weights; divide the probabilities, or subtract the logarithms.": (
-                lambda z, w: _softmax(z / w)
+                lambda z, w: softmax(z / w)
             ),
             "You subtract the weights from the logits; a logit is a logarithm, so subtract the logarithm of the weight.": (
-                lambda z, w: _softmax(z - w)
+                lambda z, w: softmax(z - w)
             ),
             "Those are logits: a softmax is missing at the end.": lambda z, w: z - np.log(w),
             "Those are log-probabilities: take exp of them.": lambda z, w: np.log(_without_weights(z, w)),
             "Your softmax goes down the columns; the classes are on the last axis.": (
-                lambda z, w: _softmax((z - np.log(w)).T).T
+                lambda z, w: softmax((z - np.log(w)).T).T
             ),
             "You divide by the sum of the whole array; each row has a sum of its own.": (
-                lambda z, w: _softmax(z) / w / (_softmax(z) / w).sum()
+                lambda z, w: softmax(z) / w / (softmax(z) / w).sum()
             ),
             "You took a softmax of probabilities at the end; divide by the row's sum instead.": (
-                lambda z, w: _softmax(_softmax(z) / w)
+                lambda z, w: softmax(softmax(z) / w)
             ),
         },
         hints=[

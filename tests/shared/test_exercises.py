@@ -249,3 +249,9 @@ def test_an_exercise_that_has_moved_stays_done(capsys):
     assert "17.6" in out and "17.2" not in out and "09.1" not in out
     with pytest.raises(ValueError, match=r"exercise 09\.3 is now 17\.2"):
         exercises.check("09.3", 1)
+
+
+@pytest.mark.parametrize("content", ["", "{", '[["09.3"]]', "[{}]", "7"])
+def test_a_progress_file_that_is_damaged_counts_for_nothing(content):
+    exercises._progress_file().write_text(content)
+    assert exercises._done() == []
