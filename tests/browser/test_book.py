@@ -18,6 +18,8 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from playwright.sync_api import Page, expect
 
+from shared import chapters
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "book" / "_build" / "html"
 EPUB = ROOT / "book" / "_build" / "epub" / "transformers-three-ways.epub"
@@ -293,8 +295,8 @@ def test_next_leads_along_the_route_to_the_end_and_previous_back_to_the_start():
     for direction in ("next", "previous"):
         while (following := last_of(walked[-1], direction)) is not None:
             walked.append(following)
-    chapters = [name.partition("/numpy")[0] for name in PAGES if name.endswith("/numpy.html")]
-    stops = [f"{chapter}/{track}.html" for chapter in chapters for track in ("numpy", "keras", "compare")]
+    folders = [f"notebooks/{chapter.folder}" for chapter in chapters.ready()]
+    stops = [f"{folder}/{track}.html" for folder in folders for track in ("numpy", "keras", "compare")]
     there = ["index.html", "notebooks/00_start_here.html", *stops]
     assert walked == [*there, *there[-2::-1]]
 
