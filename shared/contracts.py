@@ -21,7 +21,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from beartype import BeartypeConf, FrozenDict
 from beartype.door import is_bearable
@@ -44,32 +44,120 @@ def checked(function: Callable) -> Callable:
     """Check the annotated arguments of every call of a function or method, and its result where the sizes are known."""
     signature = inspect.signature(function)
     expected_result = signature.return_annotation
+    result_by_type = _told_by_type(expected_result)
+    form_of, known = _forms(signature), set()  # the forms of arguments, and of results, that fit
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         if is_compiling():
             return function(*args, **kwargs)
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = bound.arguments
-        symbolic = _has_symbols((*args, *kwargs.values()))
-        fits = _fits_where_known if symbolic else _fits
-        with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
-            for name, value, annotation in _annotated(given, signature):
-                expected = _with_sizes(annotation, given)
-                if not fits(value, expected):
-                    raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
-            result = function(*args, **kwargs)
-            if expected_result is not inspect.Signature.empty and not symbolic:
-                expected = _with_sizes(expected_result, given)
-                if not _fits(result, expected):
-                    raise private.without_values(
-                        TypeError(f"{function.__qualname__}: the result is not {_written(expected)}")
-                    )
+        form = form_of(args, kwargs)
+        if form is not None and form in known:
+            symbolic = False
+        else:
+            symbolic = _has_symbols((*args, *kwargs.values()))
+            _check(function, signature, args, kwargs, symbolic)
+            if form is not None and not symbolic:
+                _add(form, known)
+        result = function(*args, **kwargs)
+        if expected_result is not inspect.Signature.empty and not symbolic:
+            both = (form, _form(result)) if form is not None and result_by_type else None
+            if both is None or both not in known:
+                _check(function, signature, args, kwargs, symbolic, (result,))
+                if both is not None:
+                    _add(both, known)
         return result
 
     wrapper.__signature__ = signature  # Keras reads it, and does not look behind a wrapper
     return private.not_converted(wrapper)
+
+
+def _add(form: tuple, known: set) -> None:
+    """Remember a form; forget all when there are many, as of texts that grow."""
+    if len(known) >= 4096:
+        known.clear()
+    known.add(form)
+
+
+def _check(
+    function: Callable, signature: inspect.Signature, args: tuple, kwargs: dict, symbolic: bool, results: tuple = ()
+) -> None:
+    """Raise TypeError unless the arguments, and a result, fit the signature."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = bound.arguments
+    fits = _fits_where_known if symbolic else _fits
+    with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
+        for name, value, annotation in _annotated(given, signature):
+            expected = _with_sizes(annotation, given)
+            if not fits(value, expected):
+                raise private.without_values(TypeError(_in_a_line(function, name, value, expected, given)))
+        for result in results:
+            expected = _with_sizes(signature.return_annotation, given)
+            if not _fits(result, expected):
+                raise private.without_values(
+                    TypeError(f"{function.__qualname__}: the result is not {_written(expected)}")
+                )
+
+
+def _forms(signature: inspect.Signature) -> Callable[[tuple, dict], tuple | None]:
+    """What gives the form of a call, on which alone it depends whether its arguments fit; None if it depends on more.
+
+    A model calls its layers with the same shapes again and again: a look into a set is enough then.
+    """
+    parameters = list(signature.parameters.values())
+    written = " ".join(str(getattr(each.annotation, "dim_str", each.annotation)) for each in parameters)
+    named = sorted(set(_NAMED_SIZE.findall(f"{written} {_written(signature.return_annotation)}")))
+    places = {each.name: index for index, each in enumerate(parameters)}
+    skipped = int(bool(parameters) and parameters[0].annotation is inspect.Parameter.empty)  # self
+
+    def size(name: str, attributes: str, args: tuple, kwargs: dict) -> Any:
+        place = places[name]
+        value = args[place] if place < len(args) else kwargs.get(name, parameters[place].default)
+        for attribute in attributes.split(".")[1:]:
+            value = getattr(value, attribute, None)
+        return value
+
+    def form_of(args: tuple, kwargs: dict) -> tuple | None:
+        form = [_form(value) for value in args[skipped:]]
+        for key, value in kwargs.items():
+            form.append((key, _form(value)))
+        for name, attributes in named:
+            form.append(size(name, attributes, args, kwargs))
+        try:
+            hash(form := tuple(form))
+        except (TypeError, ValueError):  # a shape that is not known
+            return None
+        return form
+
+    return form_of if all(_told_by_type(each.annotation) for each in parameters) else lambda args, kwargs: None
+
+
+def _form(value: Any) -> Any:
+    """Type, shape and dtype of an array, the value of what is short, and the type of the rest."""
+    kind = type(value)
+    if kind in _BY_VALUE:
+        return kind, value
+    if kind is tuple:
+        return tuple(map(_form, value))
+    return (kind, value.shape, value.dtype) if _has_shape(kind) else kind
+
+
+_BY_VALUE = frozenset({bool, int, str})
+
+
+@functools.cache
+def _has_shape(kind: type) -> bool:
+    return hasattr(kind, "shape") and hasattr(kind, "dtype")
+
+
+def _told_by_type(annotation: Any) -> bool:
+    """Whether `_form` of a value says whether it fits: not so where a list's elements count."""
+    if isinstance(annotation, types.UnionType) or get_origin(annotation) is tuple:
+        return all(each is Ellipsis or _told_by_type(each) for each in get_args(annotation))
+    if get_origin(annotation) is Literal:
+        return True
+    return annotation in (Any, None, Callable) or (isinstance(annotation, type) and get_origin(annotation) is None)
 
 
 def _has_symbols(values: Iterable) -> bool:

@@ -229,3 +229,63 @@ def test_not_even_the_number_of_axes_need_be_known():
         else:
             with pytest.raises(TypeError, match=error):
                 traced.get_concrete_function()
+
+
+class Scaled:
+    def __init__(self, features: int):
+        self.features = features
+
+    @checked
+    def __call__(self, x: Float[ndarray, "length {self.features}"], names: list[str] | None = None):
+        return x
+
+
+def test_what_fitted_once_is_no_excuse_for_what_does_not_fit():
+    """Calls that look alike are checked once: shape, dtype, kind and the sizes that attributes say are what they look like."""
+    for _ in range(2):
+        assert attend(Q, K).shape == (2, 4, 5, 7)
+    for wrong in ((Q, K[..., :4]), (Q.astype(int), K), (Q, torch.ones(2, 4, 7, 8)), (Q, list(K))):
+        with pytest.raises(TypeError, match="attend: "):
+            attend(*wrong)
+    scaled = Scaled(8)
+    scaled(np.ones((3, 8)))
+    scaled.features = 9
+    with pytest.raises(TypeError, match="x has shape"):
+        scaled(np.ones((3, 8)))
+    scaled(np.ones((3, 9)), ["a"])
+    with pytest.raises(TypeError, match="names is a list"):
+        scaled(np.ones((3, 9)), [1])
+
+
+def test_a_result_that_fitted_once_is_no_excuse_either():
+    results = iter([np.ones(3), np.ones(3), np.ones(4)])
+
+    @checked
+    def same(x: Float[ndarray, "length"]) -> Float[ndarray, "length"]:
+        return next(results)
+
+    same(np.ones(3))
+    same(np.ones(3))
+    with pytest.raises(TypeError, match="the result is not"):
+        same(np.ones(3))
+
+
+def test_true_is_no_number_though_one_was():
+    @checked
+    def first(x: Float[ndarray, "length"], count: int) -> Float[ndarray, "{count}"]:
+        return x[:count]
+
+    first(np.ones(3), 1)
+    with pytest.raises(TypeError, match="count is True"):
+        first(np.ones(3), True)
+    assert first(np.ones(3), np.int64(2)).shape == first(np.ones(3), 2).shape == (2,)
+    with pytest.raises(TypeError, match="the result is not"):
+        first(np.ones(3), np.int64(4))
+
+
+def test_what_is_remembered_stays_small():
+    attended = checked(attend.__wrapped__)
+    known = next(cell.cell_contents for cell in attended.__closure__ if isinstance(cell.cell_contents, set))
+    for length in range(1, 5000):
+        attended(np.ones((length, 1)), np.ones((1, 1)))
+    assert 0 < len(known) <= 4096
