@@ -43,29 +43,32 @@ _NAMED_SIZE = re.compile(r"\{(\w+)((?:\.\w+)*)\}")  # {length}, an argument, or 
 def checked(function: Callable) -> Callable:
     """Check the annotated arguments of every call of a function or method, and its result where the sizes are known."""
     signature = inspect.signature(function)
-    expected_result = signature.return_annotation
-    result_by_type = _told_by_type(expected_result)
     form_of, known = _forms(signature), set()  # the forms of arguments, and of results, that fit
+    has_result = signature.return_annotation is not inspect.Signature.empty
+    result_by_type = _told_by_type(signature.return_annotation)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         if is_compiling():
             return function(*args, **kwargs)
-        form = form_of(args, kwargs)
-        if form is not None and form in known:
-            symbolic = False
-        else:
-            symbolic = _has_symbols((*args, *kwargs.values()))
-            _check(function, signature, args, kwargs, symbolic)
-            if form is not None and not symbolic:
+        try:
+            form = form_of(*args, **kwargs)
+        except TypeError:  # an argument that is missing, or one too many
+            form = None
+        if form not in known:
+            if _has_symbols((*args, *kwargs.values())):
+                _check(function, signature, args, kwargs, _fits_where_known)
+                return function(*args, **kwargs)
+            _check(function, signature, args, kwargs, _fits)
+            if form is not None:
                 _add(form, known)
         result = function(*args, **kwargs)
-        if expected_result is not inspect.Signature.empty and not symbolic:
-            both = (form, _form(result)) if form is not None and result_by_type else None
-            if both is None or both not in known:
-                _check(function, signature, args, kwargs, symbolic, (result,))
-                if both is not None:
-                    _add(both, known)
+        if has_result:
+            form = (form, _form(result)) if form is not None and result_by_type else None
+            if form not in known:
+                _check(function, signature, args, kwargs, _fits, (result,))
+                if form is not None:
+                    _add(form, known)
         return result
 
     wrapper.__signature__ = signature  # Keras reads it, and does not look behind a wrapper
@@ -80,13 +83,12 @@ def _add(form: tuple, known: set) -> None:
 
 
 def _check(
-    function: Callable, signature: inspect.Signature, args: tuple, kwargs: dict, symbolic: bool, results: tuple = ()
+    function: Callable, signature: inspect.Signature, args: tuple, kwargs: dict, fits: Callable, results: tuple = ()
 ) -> None:
     """Raise TypeError unless the arguments, and a result, fit the signature."""
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     given = bound.arguments
-    fits = _fits_where_known if symbolic else _fits
     with jaxtyped("context"):  # in which an axis has one size, wherever its name comes
         for name, value, annotation in _annotated(given, signature):
             expected = _with_sizes(annotation, given)
@@ -100,37 +102,35 @@ def _check(
                 )
 
 
-def _forms(signature: inspect.Signature) -> Callable[[tuple, dict], tuple | None]:
+def _forms(signature: inspect.Signature) -> Callable[..., tuple | None]:
     """What gives the form of a call, on which alone it depends whether its arguments fit; None if it depends on more.
 
-    A model calls its layers with the same shapes again and again: a look into a set is enough then.
+    A model calls its layers with the same shapes again and again: a look into a set is enough then. It takes the
+    arguments themselves, and is put together as text, as a dataclass' `__init__` is, because that is the fast way.
     """
     parameters = list(signature.parameters.values())
-    written = " ".join(str(getattr(each.annotation, "dim_str", each.annotation)) for each in parameters)
-    named = sorted(set(_NAMED_SIZE.findall(f"{written} {_written(signature.return_annotation)}")))
-    places = {each.name: index for index, each in enumerate(parameters)}
-    skipped = int(bool(parameters) and parameters[0].annotation is inspect.Parameter.empty)  # self
-
-    def size(name: str, attributes: str, args: tuple, kwargs: dict) -> Any:
-        place = places[name]
-        value = args[place] if place < len(args) else kwargs.get(name, parameters[place].default)
-        for attribute in attributes.split(".")[1:]:
-            value = getattr(value, attribute, None)
-        return value
-
-    def form_of(args: tuple, kwargs: dict) -> tuple | None:
-        form = [_form(value) for value in args[skipped:]]
-        for key, value in kwargs.items():
-            form.append((key, _form(value)))
-        for name, attributes in named:
-            form.append(size(name, attributes, args, kwargs))
-        try:
-            hash(form := tuple(form))
-        except (TypeError, ValueError):  # a shape that is not known
-            return None
-        return form
-
-    return form_of if all(_told_by_type(each.annotation) for each in parameters) else lambda args, kwargs: None
+    if not all(_told_by_type(each.annotation) for each in parameters) or any(
+        each.kind is not each.POSITIONAL_OR_KEYWORD for each in parameters
+    ):
+        return lambda *args, **kwargs: None
+    written = [str(getattr(each.annotation, "dim_str", each.annotation)) for each in parameters]
+    sizes = set(_NAMED_SIZE.findall(" ".join([*written, _written(signature.return_annotation)])))
+    parts = [f"{name}{attributes}" for name, attributes in sorted(sizes)]
+    for each in parameters:
+        if _is_array_type(each.annotation):
+            parts.append(f"type({each.name}), {each.name}.shape, {each.name}.dtype")
+        elif each.annotation is not each.empty:
+            parts.append(f"_form({each.name})")
+    defaults = {f"_{each.name}": each.default for each in parameters}
+    taken = [each.name if each.default is each.empty else f"{each.name}=_{each.name}" for each in parameters]
+    text = (
+        f"def form_of({', '.join(taken)}):\n"
+        f"    try:\n        form = ({', '.join(parts)},)\n        hash(form)\n        return form\n"
+        f"    except (AttributeError, TypeError, ValueError):\n        return None\n"
+    )
+    names = {"_form": _form, **defaults}
+    exec(text, names)  # noqa: S102 - made of the names in a signature
+    return names["form_of"]
 
 
 def _form(value: Any) -> Any:

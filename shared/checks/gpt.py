@@ -18,9 +18,9 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
             raise ValueError(f"top_p={top_p}: expected at most 1")
 
 
-def check_context(length: int | None, cached: int, max_length: int) -> None:
+def check_context(length: int | None, cached: Any, max_length: int) -> None:
     """Raise ValueError unless the new positions, and those that are cached, are together no more than a model has."""
-    if length is not None and cached + length > max_length:
+    if length is not None and isinstance(cached, int) and cached + length > max_length:
         note = f", {cached} are cached" if cached else ""
         raise ValueError(f"length {cached + length} is over max_length={max_length}{note}")
 

@@ -45,7 +45,9 @@ __all__ = [
     "SIZES",
     "VERBS",
     "WORDS",
+    "AgreementSite",
     "Optimum",
+    "agreement_sites",
     "batch_at",
     "entropy_per_sentence",
     "entropy_per_token",
@@ -174,6 +176,50 @@ def next_word_probabilities(prefix: str | Iterable[str]) -> dict[str, float]:
     """
     state = walk(as_words(prefix, "prefix"), "prefix", whole=False)[-1]
     return {END: 1.0} if state == FINAL else {word: probability for word, (probability, _) in NEXT[state].items()}
+
+
+class AgreementSite(NamedTuple):
+    """A word whose form depends on a word that may be far back."""
+
+    rule: str  # "number" or "tense" of a verb, or "pronoun"
+    row: int  # which sentence
+    position: int  # which word of it
+    previous: str  # the word before it, "" at the start
+    forms: list[str]  # all that words of this kind have
+    allowed: list[str]  # those that the grammar allows here
+
+
+def agreement_sites(sentences: Iterable[str | Iterable[str]]) -> list[AgreementSite]:
+    """Every verb in the present, every verb of a sentence with "yesterday" or "today", and every pronoun of a second clause.
+
+    Args:
+        sentences: of the grammar, each a text or a list of words.
+
+    Raises:
+        TypeError, ValueError: as `next_word_probabilities`.
+    """
+    verbs = [verb for group in VERBS.values() for verb in group]
+    present = {form for base, third, _ in verbs for form in (base, third)}
+    past = {form for _, _, form in verbs}
+    kinds = {"number": present, "tense": present | past, "pronoun": {"he", "she", "it", "they"}}
+    sites = []
+    for row, words in enumerate(_as_sentences(sentences)):
+        is_dated = words[0] in ("yesterday", "today")
+        for position, word in enumerate(words):
+            for rule, forms in kinds.items():
+                if word in forms and (is_dated or rule != "tense"):
+                    allowed = next_word_probabilities(words[:position])
+                    sites.append(
+                        AgreementSite(
+                            rule=rule,
+                            row=row,
+                            position=position,
+                            previous=words[position - 1] if position else "",
+                            forms=sorted(forms),
+                            allowed=sorted(forms & set(allowed)),
+                        )
+                    )
+    return sites
 
 
 class Optimum(NamedTuple):

@@ -129,6 +129,46 @@ def _random_min_p(rng):
     return logits, float(rng.uniform(0.15, 0.3))
 
 
+class _Reader:
+    """A model of 7 words whose logits depend on all that was read, and on its order."""
+
+    def __init__(self, rng):
+        self.table = rng.normal(scale=2, size=(7, 7))
+        self.turn = rng.normal(scale=2, size=(7, 7))
+
+    def make_cache(self):
+        return []
+
+    def __call__(self, tokens, cache):
+        rows = []
+        for token in np.asarray(tokens).astype(int).ravel().tolist():
+            cache.append(token)
+            weights = 0.5 ** np.arange(len(cache))[::-1]
+            seen = (self.table[cache] * weights[:, None]).sum(axis=0)
+            rows.append(np.sin(3 * seen) + self.turn[cache[-1]] + np.cos(len(cache) * self.turn[0]))
+        return np.array(rows)
+
+
+def _continued(
+    model, prompt, num_new, first=None, again=lambda text, new: [new], row=-1, fresh=False, choose=np.argmax
+):
+    """The right loop, and with one thing changed the wrong ones."""
+    text, cache = list(prompt), model.make_cache()
+    read = list(prompt) if first is None else first(prompt)
+    for _ in range(num_new):
+        if fresh:
+            cache = model.make_cache()
+        new = int(choose(model(read, cache)[row]))
+        text.append(new)
+        read = again(text, new)
+    return np.array(text)
+
+
+def _random_reader(rng):
+    prompt = rng.integers(0, 7, size=int(rng.integers(3, 6)))
+    return _Reader(rng), prompt, int(rng.integers(6, 9))
+
+
 EXERCISES = {
     "14.1": Exercise(
         right=4 + 5 + 6 + 7 + 8 + 9,
@@ -249,6 +289,40 @@ EXERCISES = {
             "First the cache: the new key and value go after the others. np.vstack or np.concatenate does it.",
             "One score for each position: the dot product of its key with the query, scaled as in chapter 06.",
             "A softmax over the positions, and the weighted sum of the values. No mask is needed.",
+        ],
+    ),
+    "14.9": Exercise(
+        right=_continued,
+        inputs=_random_reader,
+        shape="(length,)",
+        praise="That is the loop of generate, for one text.",
+        trials=8,
+        mistakes={
+            "You read the whole text again with a cache that holds it already: read the new token alone.": (
+                lambda *given: _continued(*given, again=lambda text, new: list(text))
+            ),
+            "Every call has an empty cache, so the model sees the new token alone: make one cache, before the loop.": (
+                lambda *given: _continued(*given, fresh=True)
+            ),
+            "Of the prompt you read the last token alone; the cache needs all of it.": (
+                lambda *given: _continued(*given, first=lambda prompt: prompt[-1:])
+            ),
+            "You take the logits of the first position; those of the last one say what comes next.": (
+                lambda *given: _continued(*given, row=0)
+            ),
+            "One token too many.": lambda model, prompt, num_new: _continued(model, prompt, num_new + 1),
+            "One token too few.": lambda model, prompt, num_new: _continued(model, prompt, num_new - 1),
+            "Return the whole text, with the prompt in front.": (
+                lambda model, prompt, num_new: _continued(model, prompt, num_new)[len(prompt) :]
+            ),
+            "You take the least likely token; np.argmax finds the most likely.": (
+                lambda *given: _continued(*given, choose=np.argmin)
+            ),
+        },
+        hints=[
+            "Two things live through the loop: the cache, and what is to be read next.",
+            "First the prompt is to be read, and after each step the one token that was chosen.",
+            "model(read, cache)[-1].argmax() is the next token.",
         ],
     ),
     "14.6": Exercise(

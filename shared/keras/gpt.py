@@ -6,21 +6,20 @@ __all__ = ['LayerCache', 'KVCache', 'GPTModel', 'token_probabilities', 'sample',
 # %% ../../notebooks/14_gpt/keras.ipynb #title-3
 import math
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_positive, check_rate, check_seed, check_shape
-from ..checks import known_values
-from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
+from ..checks import check_positive, check_rate, check_shape
+from ..checks.gpt import check_context, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
-from ..data.prompts import Texts
+from ..data.prompts import Prompts
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
-from ..frameworks.weights import as_numpy, set_weights, slots
+from ..frameworks.weights import set_weights, slots
 from .decoder import DecoderOnlyBlock
 from .embeddings import TokenAndPositionEmbedding
 from .feed_forward import LayerNorm
@@ -31,46 +30,37 @@ class LayerCache:
 
     def __init__(self, shape: tuple[int, ...], dtype: Any):
         check_positive(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
-        self.shape = shape  # (batch, heads, max_length, head_dim)
-        self.buffer = ops.zeros((2, *shape), dtype)  # the keys, then the values
-        self.length = 0
+        self.keys = ops.zeros(shape, dtype)  # (batch, heads, max_length, head_dim)
+        self.values = ops.zeros(shape, dtype)
+        self.length = 0  # a tensor inside of compiled code
 
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
-        """Remember (batch, heads, new, head_dim) each; return those of all positions."""
-        batch, heads, max_length, head_dim = self.shape
+        """Remember (batch, heads, new, head_dim) each; return those of all positions.
+
+        Where length is a tensor, the whole room comes back: a mask has to hide the rest.
+        """
+        batch, heads, max_length, head_dim = self.keys.shape
         start, new = self.length, key.shape[2]
         check_shape((batch, heads, new, head_dim), key=key, value=value)
         check_context(new, start, max_length)
 
         # 1 write after what is there
-        both, index = ops.stack([key, value]), (0, 0, 0, start, 0)
-        self.buffer = ops.slice_update(self.buffer, index, both)
+        self.keys = ops.slice_update(self.keys, (0, 0, start, 0), key)
+        self.values = ops.slice_update(self.values, (0, 0, start, 0), value)
         self.length = start + new
         # 2 hand out all that is filled
-        keys = self.buffer[0, :, :, : self.length]
-        values = self.buffer[1, :, :, : self.length]
+        if not isinstance(start, int):
+            return self.keys, self.values
+        keys = self.keys[:, :, : self.length]
+        values = self.values[:, :, : self.length]
         return keys, values
-
-
-class _CompiledLayerCache:
-    """The same in compiled code: its position is a tensor, and all of it comes back."""
-
-    def __init__(self, buffer: Any, position: Any):
-        self.buffer, self.position = buffer, position
-
-    def append(self, key: Any, value: Any) -> tuple[Any, Any]:
-        """Remember one position; return (batch, heads, max_length, head_dim) each."""
-        index = (0, 0, 0, self.position, 0)
-        self.buffer = ops.slice_update(self.buffer, index, ops.stack([key, value]))
-        return self.buffer[0], self.buffer[1]
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-4
 class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
-    layers has a `LayerCache` for each block; length says how many positions are
-    filled; attention_mask is (batch, length) booleans, False at padding. dtype None
-    is `keras.config.floatx()`.
+    layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
+    False at padding. dtype None is `keras.config.floatx()`.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -89,19 +79,24 @@ class KVCache:
         shape = (batch, num_heads, max_length, head_dim)
         dtype = dtype or keras.config.floatx()
         self.layers = [LayerCache(shape, dtype) for _ in range(num_layers)]
-        self.batch, self.attention_mask = batch, ops.ones((batch, 0), "bool")
+        self.is_real = ops.ones((batch, max_length), "bool")
 
     @property
-    def length(self) -> int:
+    def length(self) -> Any:
         """How many positions are filled."""
         return self.layers[-1].length
 
+    def tensors(self) -> tuple:
+        """All that changes, as compiled code takes it and hands it back."""
+        layers = [(layer.keys, layer.values) for layer in self.layers]
+        return self.is_real, layers
 
-class _CompiledCache:
-    """What `KVCache` is inside of compiled code, for one new token in each row."""
-
-    def __init__(self, buffers: list, position: Any):
-        self.layers = [_CompiledLayerCache(buffer, position) for buffer in buffers]
+    def restore(self, length: Any, tensors: tuple) -> "KVCache":
+        """Put back what `tensors` gave, with so many positions filled."""
+        self.is_real, layers = tensors
+        for layer, (keys, values) in zip(self.layers, layers):
+            layer.keys, layer.values, layer.length = keys, values, length
+        return self
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-11
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -158,7 +153,7 @@ class GPTModel(keras.Model):
         ]
         self.norm = LayerNorm(d_model, eps, **policy)
         self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
-        self.step = None  # `call` for one cached token, compiled when first needed
+        self.writers = SimpleNamespace(made={})  # what writes its texts, compiled
         self.build()
 
     def build(self, input_shape: tuple | None = None) -> None:
@@ -177,40 +172,18 @@ class GPTModel(keras.Model):
                 weight.assign(sample(dtype=weight.dtype))
 
     @checked
-    def __call__(
+    def call(
         self,
         tokens: Integer[Any, "batch length"],
         mask: Bool[Any, "#batch 1 1 length_k"] | None = None,
         cache: KVCache | None = None,
-        **kwargs,
-    ):
-        """Same as `call`, after checks."""
-        batch, length = tokens.shape
-        if cache is not None and (len(cache.layers), cache.batch) != (
-            len(self.blocks),
-            batch,
-        ):
-            raise ValueError(
-                f"cache has {len(cache.layers)} layers and {cache.batch} rows: "
-                f"expected {len(self.blocks)} and {batch}"
-            )
-        cached = 0 if cache is None else cache.length
-        check_context(length, cached, self.max_length)
-        if mask is not None and None not in (mask.shape[0], length):
-            check_shape((mask.shape[0], 1, 1, cached + length), mask=mask)
-        return super().__call__(tokens, mask=mask, cache=cache, **kwargs)
-
-    def call(
-        self,
-        tokens: Any,
-        mask: Any | None = None,
-        cache: Any | None = None,
         training: bool | None = None,
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
 
         The mask is True at real positions; without one, those that aren't pad_id.
         """
+        self._check(tokens, mask, cache)
         no_cache = [None] * len(self.blocks)
         layers = no_cache if cache is None else cache.layers
         mode = {"training": training}
@@ -218,7 +191,8 @@ class GPTModel(keras.Model):
         # 1 count the positions of the real tokens
         mask, position_ids = self._position_ids(tokens, mask, cache)
         # 2 add the vectors of token and position
-        position_rows = self._position_rows(position_ids, cache)
+        positions = self.embedding.positions * 1.0  # for Adam: a gradient of all rows
+        position_rows = ops.take(positions, position_ids, axis=0)
         x = self.embedding.tokens(tokens) + position_rows
         x = self.dropout(x, **mode)
         # 3 pass through the blocks
@@ -253,46 +227,52 @@ class GPTModel(keras.Model):
         set_weights(model, weights)
         return model
 
-    def _position_ids(self, tokens: Any, mask: Any, cache: Any):
+    def _position_ids(self, tokens: Any, mask: Any, cache: KVCache | None):
         """The mask of real positions, None if all are, and the new tokens' positions."""
-        if isinstance(cache, _CompiledCache):  # its mask is False at empty positions, too
-            count = ops.sum(ops.cast(mask[:, 0, 0], "int32"), axis=1, keepdims=True)
-            return mask, ops.maximum(count - 1, 0)
         batch, length = ops.shape(tokens)
-        cached = 0 if cache is None else cache.length
-        new = slice(cached, cached + length)
-        if cache is None and mask is None and self.pad_id is None:
-            return None, new
+        start = 0 if cache is None else cache.length
+        end = start + length
+        all_filled = cache is None or isinstance(start, int)
+        if mask is None and self.pad_id is None and all_filled:
+            return None, ops.arange(start, end)
+
         # which positions are real, the cached ones first
         if mask is not None:
-            attention_mask = ops.broadcast_to(mask[:, 0, 0], (batch, cached + length))
+            is_real = ops.broadcast_to(mask[:, 0, 0], (batch, end))
+        elif self.pad_id is None:
+            is_real = ops.ones_like(tokens, "bool")
         else:
-            attention_mask = ops.ones_like(tokens, "bool")
-            if self.pad_id is not None:
-                attention_mask = ops.not_equal(tokens, self.pad_id)
-            if cached:
-                attention_mask = ops.concatenate(
-                    [cache.attention_mask[:, :cached], attention_mask], axis=1
-                )
+            is_real = ops.not_equal(tokens, self.pad_id)
         if cache is not None:
-            cache.attention_mask = attention_mask
+            first = 0 if mask is not None else start
+            cache.is_real = ops.slice_update(cache.is_real, (0, first), is_real)
+            if all_filled:
+                is_real = cache.is_real[:, :end]
+            else:
+                is_filled = ops.arange(self.max_length) < end
+                is_real = ops.logical_and(cache.is_real, is_filled)
         # how many real ones are before each
-        values = known_values(attention_mask)  # None while traced
-        if values is not None and values.all():
-            return None, new
-        position_ids = ops.maximum(
-            ops.cumsum(ops.cast(attention_mask, "int32"), axis=1) - 1, 0
-        )
-        return attention_mask[:, None, None], position_ids[:, cached:]
+        counts = ops.cumsum(ops.cast(is_real, "int32"), axis=1)
+        position_ids = ops.maximum(counts - 1, 0)
+        if cache is not None:
+            position_ids = ops.slice(position_ids, (0, start), (batch, length))
+        return is_real[:, None, None], position_ids
 
-    def _position_rows(self, position_ids: Any, cache: Any):
-        """The vectors of these positions."""
-        table = self.embedding.positions
-        if isinstance(position_ids, slice):
-            return table[position_ids]
-        if cache is None:
-            table = table * 1.0  # so that Adam sees the gradient of a whole table
-        return ops.take(table, position_ids, axis=0)
+    def _check(self, tokens: Any, mask: Any, cache: KVCache | None) -> None:
+        """Raise unless tokens, mask and cache fit together."""
+        batch, length = tokens.shape
+        cached = 0 if cache is None else cache.length
+        if cache is not None:
+            expected = (len(self.blocks), batch)
+            given = (len(cache.layers), cache.is_real.shape[0])
+            if given != expected:
+                raise ValueError(
+                    f"cache has {given[0]} layers and {given[1]} rows: "
+                    f"expected {expected[0]} and {expected[1]}"
+                )
+        check_context(length, cached, self.max_length)
+        if mask is not None and None not in (mask.shape[0], length):
+            check_shape((mask.shape[0], 1, 1, cached + length), mask=mask)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(batch, length) to (batch, length, vocab_size)."""
@@ -353,43 +333,72 @@ def token_probabilities(
 @checked
 def sample(
     probs: Float[Any, "batch vocab_size"], uniforms: Float[Any, "batch"]
-) -> Integer[np.ndarray, "batch"]:
+) -> Integer[Any, "batch"]:
     """A token for each row: the first whose running sum is above the row's number.
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never sampled.
     """
-    exact = as_numpy(probs).astype("float64")
-    numbers = as_numpy(uniforms)
-    check_sample(exact, numbers)
-
     # 1 add up from the left
-    sums = exact.cumsum(axis=-1)
+    sums = ops.cumsum(probs, axis=-1)
     # 2 stretch the sums to end at 1
     sums = sums / sums[:, -1:]
     # 3 count those that are not above the number
-    return (sums <= numbers[:, None]).sum(axis=-1)
-
-
-def _choose(
-    logits: np.ndarray,
-    pad_id: int | None,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    uniforms: np.ndarray,
-) -> np.ndarray:
-    """A token for each row of (batch, vocab_size) logits, never padding."""
-    # 1 rule out padding
-    if pad_id is not None:
-        is_padding = np.arange(logits.shape[-1]) == pad_id
-        logits = np.where(is_padding, -np.inf, logits)
-    # 2 take the most likely, or sample
-    if temperature == 0:
-        return logits.argmax(axis=-1)
-    probs = token_probabilities(logits, temperature, top_k, top_p)
-    return sample(probs, uniforms)
+    is_passed = sums <= uniforms[:, None]
+    return ops.sum(ops.cast(is_passed, "int32"), axis=-1)
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-17
+class _Writer(keras.Model):
+    """Continues so many prompts, in one call that Keras compiles."""
+
+    def __init__(self, model: GPTModel, temperature: float, top_k: int, top_p: float):
+        super().__init__(name="writer")
+        self.model, self.temperature = model, temperature
+        self.top_k, self.top_p = top_k, top_p
+
+    def call(self, inputs: tuple) -> tuple:
+        """The (batch, max_length) tokens, where they end, and if logits were finite."""
+        tokens, given, uniforms, first, last, end_id = inputs
+        batch = tokens.shape[0]
+        cache = self.model.make_cache(batch)
+        # 1 read the prompts in one call
+        self.model(tokens, cache=cache)
+
+        def is_going(position, tokens, cached, ended, finite):
+            return (position < last) & finite & ~ops.all(ended)
+
+        def write(position, tokens, cached, ended, finite):
+            # 2 read the token before the position
+            previous = ops.slice(tokens, (0, position - 1), (batch, 1))
+            cache.restore(position - 1, cached)
+            logits = self.model(previous, cache=cache)[:, 0]
+            finite = finite & ops.all(ops.isfinite(ops.max(logits, axis=-1)))
+            # 3 choose a token, but no padding
+            new = self.choose(logits, ops.take(uniforms, position, axis=1))
+            # 4 write it, where no prompt has a token there
+            prompted = ops.take(given, position, axis=1)
+            new = ops.where(prompted, ops.take(tokens, position, axis=1), new)
+            tokens = ops.slice_update(tokens, (0, position), new[:, None])
+            # 5 which texts are over
+            ended = ended | (~prompted & (new == end_id))
+            return position + 1, tokens, cache.tensors(), ended, finite
+
+        ended = ops.zeros(batch, "bool")
+        state = (first, tokens, cache.tensors(), ended, ops.array(True))
+        position, tokens, _, _, finite = ops.while_loop(is_going, write, state)
+        return tokens, position, finite
+
+    def choose(self, logits: Any, uniforms: Any) -> Any:
+        """A token for each row of (batch, vocab_size) logits, never padding."""
+        pad_id = self.model.pad_id
+        if pad_id is not None:
+            is_padding = ops.arange(logits.shape[-1]) == pad_id
+            logits = ops.where(is_padding, -math.inf, logits)
+        if self.temperature == 0:
+            return ops.argmax(logits, axis=-1)
+        probs = token_probabilities(logits, self.temperature, self.top_k, self.top_p)
+        return sample(probs, uniforms)
+
+
 @checked
 def generate(
     model: GPTModel,
@@ -398,126 +407,30 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    seed: int = 0,
+    seed: Any = None,
     end_id: int | None = None,
-    use_cache: bool = True,
-    on_full: Literal["error", "slide"] = "error",
 ) -> Any:
     """Continue prompts, token by token; the result has the form of the prompt.
 
     prompt: token ids, a list of such lists of any lengths, or an array (batch, length).
     A text is over after end_id; rows of an array then go on with padding (or end_id).
-    Equal seeds and logits give equal tokens, in all three tracks.
-    use_cache=False reads the whole window again for every token.
-    on_full="slide" forgets the older half of a full context, and reads the rest again.
+    seed is a whole number, a `keras.random.SeedGenerator`, or None.
     """
-    check_positive(max_new_tokens=max_new_tokens)
     check_sampling(temperature, top_k, top_p)
-    check_seed(seed)
-    texts = Texts(prompt, model, end_id)
-    if on_full == "error":
-        texts.check_length(max_new_tokens)
-    shape = (len(texts.rows), max_new_tokens)
-    uniforms = np.random.default_rng(seed).random(shape)
+    texts = Prompts(prompt, model, max_new_tokens, end_id)
+    batch, total = texts.tokens.shape
+    shape = (batch, model.max_length)
+    tokens, given = np.zeros(shape, "int32"), np.zeros(shape, bool)
+    tokens[:, :total], given[:, :total] = texts.tokens, texts.given
+    uniforms = keras.random.uniform(shape, seed=seed)
 
-    # 1 prefill: read the prompts in one call
-    logits, decode = _prefill(model, texts, use_cache)
-
-    for step in range(max_new_tokens):
-        check_logits(logits.max(axis=-1), step)
-
-        # 2 choose a token for each text
-        new = _choose(logits, model.pad_id, temperature, top_k, top_p, uniforms[:, step])
-        # 3 append it
-        texts.append(new)
-
-        if step + 1 == max_new_tokens or not texts.going.any():
-            return texts.result()
-
-        # 4 decode: read the new token alone
-        if use_cache and not texts.restarted:
-            logits = decode(new, texts.attention_mask)
-        # 5 or read the whole window again
-        else:
-            logits, decode = _prefill(model, texts, use_cache)
-
-
-def _prefill(model: GPTModel, texts: Texts, use_cache: bool) -> tuple:
-    """The logits after each text of the window, and what decodes with its cache."""
-    rows = np.arange(len(texts.rows))
-    cache = model.make_cache(len(rows)) if use_cache else None
-    # 1 read the window in one call
-    mask = texts.attention_mask[:, None, None]
-    logits = as_numpy(model(texts.tokens, mask, cache))
-    # 2 take each row's last real position
-    last = logits[rows, texts.last]
-    # 3 make what reads one token more
-    decode = _Decode(model, cache) if use_cache else None
-    return last, decode
-
-# %% ../../notebooks/14_gpt/keras.ipynb #implementation-15b
-def _compiled(function: Callable) -> Callable:
-    """A function of arrays, compiled for each set of shapes; PyTorch runs it as it is."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        graph, made = tf.function(function, autograph=False, jit_compile=True), {}
-
-        def call(weights: list, tokens: Any, *others: Any) -> tuple:
-            rows = tokens.shape[0]
-            # One for each number of rows, kept here: to find it again, TensorFlow
-            # looks at every argument.
-            if rows not in made:
-                made[rows] = graph.get_concrete_function(weights, tokens, *others)
-            return made[rows](weights, tokens, *others)
-
-        return call
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.jit(function)
-    import torch
-
-    return torch.no_grad()(function)
-
-
-def _step(
-    model: GPTModel, weights: list, tokens: Any, mask: Any, position: Any, buffers: list
-) -> tuple:
-    """The logits after one token for each row, and each block's buffer with it inside."""
-    cache = _CompiledCache(buffers, position)
-    with keras.StatelessScope(state_mapping=list(zip(model.variables, weights))):
-        # the call of keras.Model, without the checks of a KVCache
-        logits = keras.Model.__call__(model, tokens, mask=mask, cache=cache)
-    return logits, [layer.buffer for layer in cache.layers]
-
-# %% ../../notebooks/14_gpt/keras.ipynb #implementation-15d
-class _Decode:
-    """The logits after one new token for each row, through a cache."""
-
-    def __init__(self, model: GPTModel, cache: KVCache):
-        if model.step is None:
-            model.step = _compiled(partial(_step, model))
-        self.step, self.cache = model.step, cache
-        # the other backends read them inside the step
-        self.variables = model.variables if keras.backend.backend() == "jax" else []
-
-    def __call__(self, tokens: np.ndarray, attention_mask: np.ndarray) -> np.ndarray:
-        """Map (batch,) tokens to (batch, vocab_size); the mask: (batch, cached + 1)."""
-        layers, cached = self.cache.layers, self.cache.length
-        max_length = layers[0].shape[2]
-        check_context(1, cached, max_length)
-        mask = np.zeros((len(tokens), 1, 1, max_length), bool)  # False where empty
-        mask[:, 0, 0, : attention_mask.shape[1]] = attention_mask
-        weights = [variable.value for variable in self.variables]
-        logits, buffers = self.step(
-            weights,
-            tokens[:, None].astype(np.int32),
-            mask,
-            np.array(cached, np.int32),
-            [layer.buffer for layer in layers],
-        )
-        for layer, buffer in zip(layers, buffers):
-            layer.buffer = buffer
-            layer.length += 1
-        return as_numpy(logits)[:, 0]
+    kind = (batch, temperature, top_k, top_p)
+    if kind not in model.writers.made:
+        model.writers.made[kind] = _Writer(model, temperature, top_k, top_p)
+    limits = (texts.shortest, total, -1 if end_id is None else end_id)
+    limits = [np.array(limit, "int32") for limit in limits]
+    write = model.writers.made[kind].predict_on_batch
+    # 1 to 4 read, choose, append and stop: one compiled call, `_Writer`
+    tokens, position, finite = write((tokens, given, uniforms, *limits))
+    check_logits([0.0 if finite else math.nan], position - 1 - texts.shortest)
+    return texts.result(tokens[:, :total])

@@ -139,9 +139,9 @@ class LayerNorm(Module):
     def forward(self, x: Float[ndarray, "*batch {self.d_model}"]):
         """The last axis, normalized."""
         # 1 subtract the mean
-        centered = x - x.mean(axis=-1, keepdims=True)
+        centered = x - x.sum(axis=-1, keepdims=True) / self.d_model
         # 2 divide by the root
-        variance = (centered**2).mean(axis=-1, keepdims=True)
+        variance = (centered**2).sum(axis=-1, keepdims=True) / self.d_model
         self.std = np.sqrt(variance + self.eps)
         self.normalized = centered / self.std
         # 3 scale and shift

@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from ..checks import check_entries, check_features, check_floats, check_positive
 from ..checks import check_shape
-from ..contracts import checked
+from ..contracts import Float, checked
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-2
 class Parameter:
@@ -112,14 +112,14 @@ class Linear(Module):
         rng = np.random.default_rng(rng)
         limit = math.sqrt(6 / (in_features + out_features))
         kernel = rng.uniform(-limit, limit, (in_features, out_features))
+        self.in_features = in_features
         self.kernel = Parameter(kernel)
         self.bias = Parameter(np.zeros(out_features))
 
-    def forward(self, x: ndarray) -> ndarray:
+    @checked
+    def forward(self, x: Float[ndarray, "*batch {self.in_features}"]) -> ndarray:
         """Map (..., in_features) to (..., out_features)."""
         d_in, d_out = self.kernel.value.shape
-        check_floats(x=x)
-        check_features(d_in, x=x)
         self.x = x  # for the backward pass
         y = x.reshape(-1, d_in) @ self.kernel.value
         y += self.bias.value
@@ -150,10 +150,10 @@ class Dropout(Module):
 
     def forward(self, x: ndarray) -> ndarray:
         """Drop in training; return x itself in evaluation."""
-        check_floats(x=x)
         self.scale = None
         if not self.training or self.rate == 0:
             return x
+        check_floats(x=x)
         kept = self.rng.random(x.shape) >= self.rate
         self.scale = kept.astype(x.dtype) / (1 - self.rate)
         return x * self.scale

@@ -32,7 +32,7 @@ def _masked_attention(
     """The same for queries that are the last positions, and beside another mask."""
     length_q, length_k = query.shape[2], key.shape[2]
     if length_q > 1:  # one new position sees all
-        causal = causal_mask(length_q, length_k).to(query.device)
+        causal = causal_mask(length_q, length_k, query.device)
         mask = causal if mask is None else mask & causal
     rate = dropout.p if dropout.training else 0.0
     return F.scaled_dot_product_attention(query, key, value, mask, rate)
@@ -53,26 +53,21 @@ class CausalSelfAttention(MultiHeadAttention):
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        layers = (self.query, self.key, self.value)
-        weight = torch.cat([layer.weight for layer in layers])  # (3 d_model, d_model)
-        bias = torch.cat([layer.bias for layer in layers])
-        heads = self.num_heads
+        head_dim = self.d_model // self.num_heads
 
         # 1 project the input
-        projected = F.linear(x, weight, bias)
+        q = self.query(x)
+        k = self.key(x)
+        v = self.value(x)
         # 2 split into heads
-        q, k, v = rearrange(
-            projected,
-            "b n (three h d) -> three b h n d",
-            three=3,
-            h=heads,
-        )
+        q = rearrange(q, "b n (h d) -> b h n d", d=head_dim)
+        k = rearrange(k, "b n (h d) -> b h n d", d=head_dim)
+        v = rearrange(v, "b n (h d) -> b h n d", d=head_dim)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = _append(cache, k, v)
 
         length_q, length_k = q.shape[2], k.shape[2]
-        drop = self.dropout
         if mask is not None and mask.shape[-1] not in (1, length_k):
             raise TypeError(
                 f"mask has shape {tuple(mask.shape)}: "
@@ -81,9 +76,9 @@ class CausalSelfAttention(MultiHeadAttention):
 
         # 4 to 5 hide later positions, and attend
         if mask is None and 1 < length_q == length_k:
-            attended = _causal_attention(q, k, v, drop)
+            attended = _causal_attention(q, k, v, self.dropout)
         else:
-            attended = _masked_attention(q, k, v, mask, drop)
+            attended = _masked_attention(q, k, v, mask, self.dropout)
         # 6 merge the heads and mix them
         merged = rearrange(attended, "b h n d -> b n (h d)")
         return self.output(merged)

@@ -157,8 +157,9 @@ PROMPTS = ("The", "If", "Returns the", "This function")
 def write_sample(model: GPTModel, tokenizer: Any, prompt: str) -> str:
     """A text that begins with the prompt, at temperature 0.7 and top-p 0.9."""
     ids = tokenizer.encode(prompt).ids[:-1]  # without the <end> behind it
-    options = {"temperature": 0.7, "top_p": 0.9, "seed": 0, "end_id": END_ID}
-    options |= {"on_full": "slide"}
+    generator = torch.Generator(model.embedding.positions.device).manual_seed(0)
+    options = {"temperature": 0.7, "top_p": 0.9, "end_id": END_ID}
+    options |= {"generator": generator}
     return tokenizer.decode(generate(model, ids, 60, **options)).strip()
 
 

@@ -1,8 +1,11 @@
 """Chapter 16: what the notebooks do not show. Their cells prove each engine equal to one process."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import shared.numpy.scaling_out as in_numpy
 import shared.pytorch.scaling_out as in_pytorch
@@ -116,15 +119,19 @@ def test_the_three_tracks_train_the_same_model():
     assert in_numpy.BATCH == in_pytorch.BATCH == in_keras.BATCH and in_numpy.RATE == in_pytorch.RATE == in_keras.RATE
 
 
-def test_sharded_attention_is_attention_when_it_has_all_heads():
+def test_attention_counts_the_heads_that_it_gets():
+    """With half of the columns of query, key and value, and of the rows of output: two such layers add up to the whole."""
     torch.manual_seed(0)
-    model = in_pytorch.make_model(None)
-    tokens = torch.tensor(in_numpy.grammar.batch_at(0)[0])
-    wanted = model(tokens)
-    for block in model.blocks:
-        whole, block.attention = block.attention, in_pytorch.ShardedAttention.of(block.attention)
-        assert block.attention.query.weight.data_ptr() == whole.query.weight.data_ptr()  # no copy
-    torch.testing.assert_close(model(tokens), wanted, rtol=0, atol=1e-14)
+    whole = in_pytorch.make_model(None).blocks[0].attention
+    x, half = torch.randn(2, 5, whole.d_model, dtype=torch.float64), whole.d_model // 2
+    total = -whole.output.bias  # each half adds it
+    for columns in (slice(0, half), slice(half, None)):
+        part = copy.deepcopy(whole)
+        for layer in (part.query, part.key, part.value):
+            layer.weight, layer.bias = nn.Parameter(layer.weight[columns]), nn.Parameter(layer.bias[columns])
+        part.output.weight = nn.Parameter(part.output.weight[:, columns])
+        total = total + part(x)
+    torch.testing.assert_close(total, whole(x), rtol=0, atol=1e-14)
 
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path):

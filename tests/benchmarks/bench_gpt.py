@@ -110,6 +110,8 @@ def train_torch(d_model: int, num_layers: int, length: int, batch: int, repeats:
     for name, peer in peers.items():
         steps[f"{name}, as it comes"] = torch_step(peer, rows, False)
         steps[f"{name}, with our settings"] = torch_step(peer, rows, True)
+    compiled = torch.compile(ours(pytorch_gpt, d_model, num_layers), fullgraph=True)
+    steps["ours, compiled"] = torch_step(compiled, rows, True)
     steps["ours, with PyTorch's own settings"] = torch_step(ours(pytorch_gpt, d_model, num_layers), rows, False)
     title = f"PyTorch, training step: d_model {d_model}, {num_layers} layers, {batch} x {length} tokens"
     report(title, medians(steps, repeats, clock), "ours", "tokens", batch * length)
@@ -153,8 +155,20 @@ def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
     keras_model = ours(keras_gpt, d_model, num_layers)
     set_weights(keras_model, get_weights(model))
     prompt, new = torch.randint(VOCAB, (1, 16)), 240
+    compiled = torch.compile(model, fullgraph=True)
+    by_columns = ours(pytorch_gpt, d_model, num_layers).eval()
+    set_weights(by_columns, get_weights(model))
+    for layer in by_columns.modules():
+        if isinstance(layer, nn.Linear):  # the same numbers, stored as (in, out)
+            layer.weight.data = layer.weight.data.T.contiguous().T
+    compiled_by_columns = torch.compile(by_columns, fullgraph=True)
     runs = {
         "PyTorch": lambda: pytorch_gpt.generate(model, prompt, new, temperature=0),
+        "PyTorch, compiled": lambda: pytorch_gpt.generate(compiled, prompt, new, temperature=0),
+        "PyTorch, kernels (in, out)": lambda: pytorch_gpt.generate(by_columns, prompt, new, temperature=0),
+        "PyTorch, kernels (in, out), compiled": lambda: pytorch_gpt.generate(
+            compiled_by_columns, prompt, new, temperature=0
+        ),
         "NumPy": lambda: numpy_gpt.generate(numpy, prompt, new, temperature=0),
         "Keras": lambda: keras_gpt.generate(keras_model, prompt, new, temperature=0),
         "transformers generate": lambda: peer.generate(
@@ -164,7 +178,9 @@ def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
     seconds = medians(runs, repeats, clock)
     title = f"Writing {new} tokens with a cache: d_model {d_model}, {num_layers} layers, batch 1"
     report(title, seconds, "PyTorch", "tokens", new)
-    print(f"  NumPy is {seconds['transformers generate'] / seconds['NumPy']:.2f} times as fast as transformers")
+    theirs = seconds.pop("transformers generate")
+    for name, value in seconds.items():
+        print(f"  {name} is {theirs / value:.2f} times as fast as transformers")
 
 
 def positions(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
@@ -179,14 +195,17 @@ def positions(d_model: int, num_layers: int, repeats: int, clock: Callable) -> N
                 cache = model.make_cache(1)
                 prefix = row[:, :position] if name == "NumPy" else torch.from_numpy(row[:, :position])
                 model(prefix, cache=cache)
+                new = (
+                    row[:, position : position + 1]
+                    if name == "NumPy"
+                    else torch.from_numpy(row[:, position : position + 1])
+                )
 
-                step = module._Decode(model, cache)
-
-                def run(cache=cache, position=position, step=step) -> None:
+                def run(model=model, cache=cache, position=position, new=new) -> None:
                     for _ in range(20):
                         for layer in cache.layers:
                             layer.length = position
-                        step(row[:, position], np.ones((1, position + 1), bool))
+                        model(new, cache=cache)
 
                 runs[position] = run
             seconds = medians(runs, repeats, clock)

@@ -22,6 +22,7 @@ from shared.data.grammar import (
     VERBS,
     WORDS,
     Optimum,
+    agreement_sites,
     entropy_per_sentence,
     entropy_per_token,
     expected_length,
@@ -583,10 +584,26 @@ def test_read_corpus_without_a_file(tmp_path):
 def test_public_names_are_documented():
     public = [getattr(grammar, name) for name in grammar.__all__]
     public = [value for value in public if callable(value)]
-    assert len(public) == 13
+    assert len(public) == 15
     for function in public:
         parts = {name for name in function.__annotations__ if name != "return"}
         documentation = function.__doc__
         assert documentation.split("\n")[0].endswith("."), function
-        if function is not Optimum:
+        if function not in (Optimum, grammar.AgreementSite):
             assert all(f" {part}: " in documentation for part in parts) and ("Args:" in documentation) == bool(parts)
+
+
+def test_agreement_is_asked_where_a_form_depends_on_an_earlier_word():
+    sentences = ["the old robots walk .", "yesterday the queen slept but she ran ."]
+    found = agreement_sites(sentences)
+    assert [(site.rule, site.row, site.position, site.previous) for site in found] == [
+        ("number", 0, 3, "robots"),
+        ("tense", 1, 3, "queen"),
+        ("pronoun", 1, 5, "but"),
+        ("tense", 1, 6, "she"),
+    ]
+    assert "walk" in found[0].allowed and "walks" in found[0].forms and "walks" not in found[0].allowed
+    assert found[2].allowed == ["she"] and found[2].forms == ["he", "it", "she", "they"]
+    sampled = sample(200, 3)
+    for site in agreement_sites(sampled):
+        assert sampled[site.row].split()[site.position] in site.allowed and set(site.allowed) < set(site.forms)

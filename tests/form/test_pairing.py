@@ -33,6 +33,7 @@ GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model"}
 EXTRAS = {
     "numpy": {
         "rng",  # no global generator
+        "use_cache",  # what Keras compiles has a cache
         *("Linear", "Dropout", "Convolution"),  # the frameworks' own, in the others
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
@@ -40,14 +41,15 @@ EXTRAS = {
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
+        *("generator", "use_cache"),  # a `torch.Generator`; what Keras compiles has a cache
         *("LoRA", "MutationModel"),
-        "ShardedAttention",  # tensor parallelism
     },
     "keras": {
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
         *("Rearrange", "Reduce"),  # those of einops cannot be saved and loaded, and are TensorFlow's alone
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
+        "generate(seed)",  # as `keras.random` takes it
     },
 }
 
@@ -65,7 +67,6 @@ DEFAULTS = {
     "norm_first": "False",
     "num_layers": "1",
     "num_segments": "2",
-    "on_full": "'error'",
     "pad_id": "0",
     "pooler": "False",
     "return_weights": "False",

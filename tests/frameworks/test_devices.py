@@ -95,6 +95,7 @@ FUNCTIONS = {
     ),
     "training.cross_entropy": (lambda f: f(floats(2, 5, 7), ids(2, 5), 0.1, 0), ()),
     "gpt.token_probabilities": (lambda f: f(floats(2, 11), 0.7, 3, 0.9), (2, 11)),
+    "gpt.GPTModel": (lambda f: f(8, 2, 12, vocab_size=11).to(META)(ids(2, 5)), (2, 5, 11)),
     "gpt.LayerCache": (
         lambda f: f((2, 2, 6, 4), torch.float32, META).append(floats(2, 2, 3, 4).detach(), floats(2, 2, 3, 4).detach())[
             0
@@ -119,9 +120,7 @@ NUMBERS = {
     "autograd.graph": "draws the numbers of a graph",
     "bert.mask_tokens": "draws by NumPy which tokens to hide",
     "dna_mutation.predict_sequence": "returns text",
-    "gpt.GPTModel": "asks whether a token is padding",
     "gpt.KVCache": "is a list of LayerCache",
-    "gpt.sample": "adds up in float64 on the CPU",
     "gpt.generate": "returns tokens, and may stop at one",
     "real_text.Recorder": "writes a file",
     "real_text.add_lora": "changes a GPTModel",

@@ -25,6 +25,15 @@ def attend_next(query, key, value, keys, values):
     return (weights / weights.sum()) @ values
 
 
+def my_generate(model, prompt, num_new):
+    text, cache, new = list(prompt), model.make_cache(), list(prompt)
+    for _ in range(num_new):
+        best = int(model(new, cache)[-1].argmax())
+        text.append(best)
+        new = [best]
+    return np.array(text)
+
+
 def perplexity(logits, tokens):
     from torch.nn import functional as F
 
@@ -48,5 +57,6 @@ SOLUTIONS = {
     "14.4": attend_next,
     "14.6": perplexity,
     "14.7": min_p,
+    "14.9": my_generate,
     "14.8": 2 * 24 * 1024 * 1024 * 2 / 1024**2,  # keys and values, blocks, positions, features, bytes
 }
