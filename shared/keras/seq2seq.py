@@ -209,12 +209,15 @@ class Seq2SeqTransformer(keras.Model):
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-9
 def _next_log_probabilities(
-    model: Any, target: Any, memory: Any, memory_mask: Any
+    model: Any, target: Any, memory: Any, memory_mask: Any, max_length: int
 ) -> Any:
     """Of every token after each target (rows, length_t): (rows, vocab_size)."""
     # 1 find the logits at the last position
-    features = model.decode(target, memory, memory_mask)
-    logits = model.project(features[:, -1:])[:, 0]
+    length = target.shape[1]
+    room = ((0, 0), (0, max_length - length))
+    padded = ops.pad(target, room, constant_values=model.pad_id)
+    features = model.decode(padded, memory, memory_mask)
+    logits = model.project(features[:, length - 1 : length])[:, 0]
     # 2 turn them into log-probabilities, in float64
     log_p = ops.log_softmax(ops.cast(logits, "float64"))
     # 3 rule out padding
@@ -249,7 +252,7 @@ def greedy_decode(
 
     while target.shape[1] < max_length and not ops.all(ended):
         # 3 find the log-probabilities of the next token
-        log_p = _next_log_probabilities(model, target, memory, mask)
+        log_p = _next_log_probabilities(model, target, memory, mask, max_length)
         # 4 take the best; after the end, padding
         best = ops.cast(ops.argmax(log_p, axis=-1), "int32")
         best = ops.where(ended, model.pad_id, best)
@@ -325,7 +328,7 @@ def beam_search(
     while target.shape[2] < max_length and _can_grow(total, ended):
         # 3 find the log-probabilities of every next token
         flat = ops.reshape(target, (batch * beams, -1))
-        log_p = _next_log_probabilities(model, flat, memory, mask)
+        log_p = _next_log_probabilities(model, flat, memory, mask, max_length)
         log_p = ops.reshape(log_p, (batch, beams, -1))
         # 4 after its end, let a beam go on at no cost
         padding = ops.arange(log_p.shape[2]) == pad_id

@@ -4,25 +4,11 @@
 __all__ = ['token_probabilities', 'sample', 'LayerCache', 'KVCache', 'GPTModel', 'generate', 'generate_sliding']
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #title-3
-import math
-import os
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_positive, check_rate, check_shape
-from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
-from ..contracts import Bool, Float, Integer, checked
-from ..data.prompts import Prompts
-from ..frameworks.modes import evaluation_mode
-from ..frameworks.pretrained import gpt2_weights, read_pretrained
-from ..frameworks.weights import set_weights
-from .decoder import DecoderOnlyBlock
-from .embeddings import TokenAndPositionEmbedding
-from .feed_forward import LayerNorm
-from .models import Dropout, Module
+from ..checks.gpt import check_sample, check_sampling
+from ..contracts import Float, Integer, checked
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-16
 @checked
@@ -85,6 +71,24 @@ def sample(
     sums = sums / sums[:, -1:]
     # 3 count those that are not above the number
     return (sums <= uniforms[:, None]).sum(axis=-1)
+
+# %% ../../notebooks/14_gpt/numpy.ipynb #later-imports
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..checks import check_positive, check_rate, check_shape
+from ..checks.gpt import check_context, check_logits
+from ..contracts import Bool
+from ..data.prompts import Prompts
+from ..frameworks.modes import evaluation_mode
+from ..frameworks.pretrained import gpt2_weights, read_pretrained
+from ..frameworks.weights import set_weights
+from .decoder import DecoderOnlyBlock
+from .embeddings import TokenAndPositionEmbedding
+from .feed_forward import LayerNorm
+from .models import Dropout, Module
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-2
 class LayerCache:
@@ -378,8 +382,9 @@ def generate_sliding(
 ) -> list[int]:
     """Continue one text past the context: when it is full, its older half is forgotten.
 
-    generate is that of any track, and model one of its models; options go on to it.
-    Let it draw from a generator: with a seed, each window gets the same numbers.
+    generate is NumPy's, PyTorch's or Keras', and model one of its models. options go on
+    to it; a seed among them would give each window the same random numbers, a
+    generator gives each its own.
     """
     check_positive(max_new_tokens=max_new_tokens)
     text, window = list(prompt), list(prompt)

@@ -377,9 +377,14 @@ def written(track, table):
 
         def decode(self, target, memory, memory_mask):
             target, first = as_numpy(target), as_numpy(memory)[:, 0, 0].astype(int)
-            rows = [table("".join(VOCABULARY[t] for t in row[1:]), s) for row, s in zip(target, first)]
+            probs = np.zeros((*target.shape, len(VOCABULARY)))
+            for row, tokens in enumerate(target):
+                for position in range(len(tokens)):
+                    beginning = "".join(VOCABULARY[token] for token in tokens[1 : position + 1])
+                    found = table(beginning, first[row])
+                    probs[row, position] = [found.get(letter, 0.0) for letter in VOCABULARY]
             with np.errstate(divide="ignore"):
-                logits = np.log(np.array([[[row.get(v, 0.0) for v in VOCABULARY]] for row in rows]))
+                logits = np.log(probs)
             return {"numpy": np.asarray, "pytorch": torch.from_numpy, "keras": keras.ops.convert_to_tensor}[track](
                 logits
             )
@@ -577,8 +582,8 @@ def oracle(track, model, monkeypatch):
         for row in as_numpy(memory):
             dna = "".join(genetic_code.SOURCE_VOCABULARY[int(token)] for token in row if token)
             answers.append(genetic_code.encode_target([genetic_code.translate(dna)], max_length=40)[0])
-        following = np.array(answers)[:, target.shape[1]]
-        return convert(np.eye(23, dtype=np.float32)[following][:, None] * 50)
+        following = np.array(answers)[:, 1 : target.shape[1] + 1]
+        return convert(np.eye(23, dtype=np.float32)[following] * 50)
 
     monkeypatch.setattr(type(model), "encode", lambda self, source: source)
     monkeypatch.setattr(type(model), "decode", decode)
