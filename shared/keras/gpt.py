@@ -153,7 +153,7 @@ class GPTModel(keras.Model):
         ]
         self.norm = LayerNorm(d_model, eps, **policy)
         self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
-        self.writers = SimpleNamespace(made={})  # what writes its texts, compiled
+        self.writers = SimpleNamespace(made={})  # Keras would take a dict's for layers
         self.build()
 
     def build(self, input_shape: tuple | None = None) -> None:
@@ -249,7 +249,7 @@ class GPTModel(keras.Model):
             if all_filled:
                 is_real = cache.is_real[:, :end]
             else:
-                is_filled = ops.arange(self.max_length) < end
+                is_filled = ops.arange(self.max_length, dtype="int32") < end
                 is_real = ops.logical_and(cache.is_real, is_filled)
         # how many real ones are before each
         counts = ops.cumsum(ops.cast(is_real, "int32"), axis=1)
@@ -351,7 +351,7 @@ class _Writer(keras.Model):
     """Continues so many prompts, in one call that Keras compiles."""
 
     def __init__(self, model: GPTModel, temperature: float, top_k: int, top_p: float):
-        super().__init__(name="writer")
+        super().__init__(name="writer", autocast=False)  # the numbers stay float32
         self.model, self.temperature = model, temperature
         self.top_k, self.top_p = top_k, top_p
 
@@ -395,6 +395,7 @@ class _Writer(keras.Model):
             logits = ops.where(is_padding, -math.inf, logits)
         if self.temperature == 0:
             return ops.argmax(logits, axis=-1)
+        logits = ops.cast(logits, "float32")
         probs = token_probabilities(logits, self.temperature, self.top_k, self.top_p)
         return sample(probs, uniforms)
 
@@ -422,7 +423,7 @@ def generate(
     shape = (batch, model.max_length)
     tokens, given = np.zeros(shape, "int32"), np.zeros(shape, bool)
     tokens[:, :total], given[:, :total] = texts.tokens, texts.given
-    uniforms = keras.random.uniform(shape, seed=seed)
+    uniforms = keras.random.uniform(shape, dtype="float32", seed=seed)
 
     kind = (batch, temperature, top_k, top_p)
     if kind not in model.writers.made:
@@ -432,5 +433,6 @@ def generate(
     write = model.writers.made[kind].predict_on_batch
     # 1 to 4 read, choose, append and stop: one compiled call, `_Writer`
     tokens, position, finite = write((tokens, given, uniforms, *limits))
-    check_logits([0.0 if finite else math.nan], position - 1 - texts.shortest)
+    if not finite:
+        check_logits([math.nan], int(position) - 1 - texts.shortest)
     return texts.result(tokens[:, :total])

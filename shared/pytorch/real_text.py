@@ -160,7 +160,8 @@ def write_sample(model: GPTModel, tokenizer: Any, prompt: str) -> str:
     generator = torch.Generator(model.embedding.positions.device).manual_seed(0)
     options = {"temperature": 0.7, "top_p": 0.9, "end_id": END_ID}
     options |= {"generator": generator}
-    return tokenizer.decode(generate(model, ids, 60, **options)).strip()
+    room = min(60, model.max_length - len(ids))
+    return tokenizer.decode(generate(model, ids, room, **options)).strip()
 
 
 class Recorder:

@@ -392,6 +392,22 @@ def test_keras_compiled_writing_sees_weights_that_are_changed_later():
     assert after != before
 
 
+@pytest.mark.parametrize("policy", ["float64", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.keras
+def test_keras_writes_in_every_dtype(policy):
+    """The random numbers stay in float32: in float16 some would be 1, and give a token behind the last."""
+    before = keras.config.floatx(), keras.config.dtype_policy()
+    try:
+        keras.config.set_floatx("float64" if policy == "float64" else "float32")
+        keras.config.set_dtype_policy(policy)
+        model = keras_track.GPTModel(**SMALL, pad_id=None)
+        rows = keras_track.generate(model, [[1, 2]] * 500, 9, seed=1)
+    finally:
+        keras.config.set_floatx(before[0])
+        keras.config.set_dtype_policy(before[1])
+    assert np.unique(rows).tolist() == list(range(11))
+
+
 @pytest.mark.keras
 def test_keras_model_that_has_written_is_saved_as_before(tmp_path):
     model = make("keras")
