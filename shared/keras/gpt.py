@@ -228,7 +228,7 @@ class GPTModel(keras.Model):
         return model
 
     def _position_ids(self, tokens: Any, mask: Any, cache: KVCache | None):
-        """The mask of real positions, None if all are, and the new tokens' positions."""
+        """The mask of real positions, None where all must be, and the new positions."""
         batch, length = ops.shape(tokens)
         start = 0 if cache is None else cache.length
         end = start + length

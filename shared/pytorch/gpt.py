@@ -191,7 +191,7 @@ class GPTModel(nn.Module):
         return model.eval()
 
     def _position_ids(self, tokens: Tensor, mask: Tensor | None, cache: KVCache | None):
-        """The mask of real positions, None if all are, and the new tokens' positions."""
+        """The mask of real positions, None where all must be, and the new positions."""
         batch, length = tokens.shape
         start = 0 if cache is None else cache.length
         end = start + length
