@@ -428,11 +428,12 @@ def generate(
     kind = (batch, temperature, top_k, top_p)
     if kind not in model.writers.made:
         model.writers.made[kind] = _Writer(model, temperature, top_k, top_p)
-    limits = (texts.shortest, total, -1 if end_id is None else end_id)
-    limits = [np.array(limit, "int32") for limit in limits]
+    first = np.array(texts.shortest, "int32")
+    last = np.array(total, "int32")
+    end = np.array(-1 if end_id is None else end_id, "int32")
     write = model.writers.made[kind].predict_on_batch
     # 1 to 4 read, choose, append and stop: one compiled call, `_Writer`
-    tokens, position, finite = write((tokens, given, uniforms, *limits))
+    tokens, position, finite = write((tokens, given, uniforms, first, last, end))
     if not finite:
         check_logits([math.nan], int(position) - 1 - texts.shortest)
     return texts.result(tokens[:, :total])
