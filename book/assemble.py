@@ -22,6 +22,10 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "book" / "_build"
 MAP = "notebooks/00_start_here.ipynb"
+GLOSSARY = "notebooks/00_glossary.ipynb"
+CONVENTIONS = "notebooks/00_conventions.ipynb"
+# Pages beside the chapters, and what the side bar calls them.
+BESIDE = {MAP: "The map", GLOSSARY: "Glossary", CONVENTIONS: "Conventions"}
 TABLE = "shared/course.toml"
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}
 TWINS = ("numpy", "pytorch", "keras")
@@ -33,6 +37,8 @@ TO_COMPARE = {
     "Exercises": "Exercises",
 }
 FROM_COMPARE = {there: here for here, there in TO_COMPARE.items()} | {"Dictionary": "Build it"}
+# What the first page shows of the map, by the id of a cell: {{source exercises-2}}, {{output exercises-2}}.
+QUOTE = re.compile(r"\{\{(source|output) ([\w-]+)\}\}")
 # The Markdown that myst-nb reads, too: with tables, and with formulas, in which nothing is a link.
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
 
@@ -119,16 +125,23 @@ def read_notebook(root: Path, path: str) -> Page:
             for output in cell.get("outputs", []):
                 if output["output_type"] == "error":
                     page.complain(under, f"cell {cell.get('id')} ended in {output['ename']}: {output['evalue']}")
-    if not any(cell.get("outputs") for cell in cells):
+    if any(cell["cell_type"] == "code" for cell in cells) and not any(cell.get("outputs") for cell in cells):
         page.complain(page.title, "the notebook has no outputs; make run stores them")
     opening = "".join(cells[0]["source"]) if cells else ""
     found = re.search(r"[Aa]bout (\d+) minutes", opening)
     page.minutes = int(found[1]) if found else None
     if not page.title:
         page.wrong.append(f"{path}: expected a title, a line that starts with #")
-    elif page.minutes is None and path != MAP:
+    elif page.minutes is None and path not in BESIDE:
         page.complain(page.title, "the opening must say how long it takes, as in About 45 minutes")
     return page
+
+
+def cells_by_id(path: Path) -> dict[str, dict]:
+    try:
+        return {cell["id"]: cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if "id" in cell}
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):  # `read_notebook` says so
+        return {}
 
 
 def read_text(root: Path, path: str) -> Page:
@@ -156,15 +169,21 @@ class Course:
     def __init__(self, root: Path = ROOT):
         self.root = root
         self.wrong: list[str] = []
-        self.map = read_notebook(root, MAP)
+        self.beside = [read_notebook(root, path) for path in BESIDE]
+        self.map = self.beside[0]
         self.chapters = [self.read_chapter(row) for row in listed_chapters(root)]
         self.teachers = [
             read_text(root, path.relative_to(root).as_posix()) for path in sorted((root / "teachers").glob("*.md"))
         ]
         self.files: set[str] = set()  # linked, and no page
-        self.pages = {page.path: page for page in (self.map, *self.notebooks(), *self.teachers)}
+        self.pages = {page.path: page for page in (*self.beside, *self.notebooks(), *self.teachers)}
         for page in self.pages.values():
             self.wrong += page.wrong
+        self.first_page = (root / "book/index.md").read_text(encoding="utf-8")
+        self.cells = cells_by_id(root / MAP)
+        for part, name in QUOTE.findall(self.first_page):
+            if name not in self.cells or (part == "output" and len(self.cells[name].get("outputs", ())) != 1):
+                self.wrong.append(f"book/index.md: {{{{{part} {name}}}}}: expected a cell of {MAP} with one output")
         for chapter in self.chapters:
             self.compare_headings(chapter)
         for page in self.pages.values():
@@ -274,8 +293,8 @@ class Course:
     def facts(self) -> dict:
         """What the pages need to know of one another."""
         route = self.route()
-        titles = {"index": "The first page", self.map.name: "The map"}
-        pages = {self.map.name: {"headings": [heading.text for heading in self.map.headings]}}
+        titles = {"index": "The first page"} | {page.name: BESIDE[page.path] for page in self.beside}
+        pages = {page.name: {"headings": [heading.text for heading in page.headings]} for page in self.beside}
         for chapter in self.chapters:
             for track, page in chapter.pages.items():
                 titles[page.name] = f"{chapter.number} {chapter.title}: {TRACKS[track]}"
@@ -303,17 +322,33 @@ def toctree(entries: dict[str, str]) -> str:
     return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
 
-def first_page(course: Course, template: str) -> str:
-    """book/index.md with the table of the chapters, and with the side bar's contents below."""
+def first_page(course: Course) -> str:
+    """book/index.md with what it shows of the map's cells, the table of the chapters, and the side bar's contents below."""
+    text = course.first_page
     rows = ["| | Chapter | " + " | ".join(TRACKS.values()) + " |", "|--" * (2 + len(TRACKS)) + "|"]
     for chapter in course.chapters:
         cells = [f"[{page.minutes}&nbsp;min]({page.path})" for page in chapter.pages.values()]
         rows.append(f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |")
     chapters = {f"/{chapter.pages['numpy'].name}": f"{chapter.number} {chapter.title}" for chapter in course.chapters}
-    contents = {f"/{course.map.name}": "The map"} | chapters
+    glossary, conventions = (f"/{page.name}" for page in course.beside[1:])
+    contents = {f"/{course.map.name}": BESIDE[MAP]} | chapters
+    contents |= {glossary: BESIDE[GLOSSARY], conventions: BESIDE[CONVENTIONS]}
     if course.teachers:
         contents["/teachers/index"] = "For teachers"
-    return f"{template.rstrip()}\n\n{toctree(contents)}\n".replace("{{chapters}}", "\n".join(rows))
+    else:  # a students' edition
+        text = re.sub(r"\*\*If you teach\*\*.*\n\n", "", text)
+    text = QUOTE.sub(lambda found: shown(course.cells[found[2]], found[1]), text)
+    return f"{text.rstrip()}\n\n{toctree(contents)}\n".replace("{{chapters}}", "\n".join(rows))
+
+
+def shown(cell: dict, part: str) -> str:
+    """The source or the stored output of a cell, as a page of the book shows it."""
+    if part == "source":
+        return f"```python\n{''.join(cell['source'])}\n```"
+    [output] = cell["outputs"]
+    if output["output_type"] == "stream":
+        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    return f"````{{raw}} html\n{''.join(output['data']['text/html'])}\n````"
 
 
 def lay_out(course: Course, source: Path) -> None:
@@ -327,12 +362,12 @@ def lay_out(course: Course, source: Path) -> None:
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(course.root / path, source / path)
 
-    for page in [course.map, *course.notebooks()]:
+    for page in [*course.beside, *course.notebooks()]:
         copy(page.path)
     for path in sorted(course.files):
         copy(path)
     copy("images/three_ways.svg")
-    put("index.md", first_page(course, (course.root / "book" / "index.md").read_text(encoding="utf-8")))
+    put("index.md", first_page(course))
     for (
         chapter
     ) in course.chapters:  # the NumPy notebook is the chapter's entry in the side bar, the others are below it

@@ -21,6 +21,7 @@ class Chapter:
         builds_on: the names of the chapters that it needs.
         box: what the map draws: kind, name and what it says below.
         looks_ahead_to: later chapters that its notebooks may import from.
+        express: whether its NumPy notebook is on the express route.
     """
 
     number: str
@@ -30,6 +31,7 @@ class Chapter:
     builds_on: tuple[str, ...]
     box: dict[str, str]
     looks_ahead_to: tuple[str, ...] = ()
+    express: bool = False
 
     @property
     def folder(self) -> str:
@@ -63,6 +65,7 @@ def read(path: Path) -> list[Chapter]:
             builds_on=tuple(row["builds_on"]),
             box=row.get("box", {}),
             looks_ahead_to=tuple(row.get("looks_ahead_to", ())),
+            express=row.get("express", False),
         )
         for row in rows
     ]

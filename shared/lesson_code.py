@@ -2,10 +2,10 @@
 
 import ast
 import importlib
-import inspect
 import itertools
 import re
 import textwrap
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -20,6 +20,29 @@ def module(track: str, chapter: str) -> ModuleType:
     return importlib.import_module(f"shared.{track}.{chapter}")
 
 
+def _text(track: str, chapter: str) -> str:
+    """The file of an exported module; it is read and not imported, so that no framework has to be installed."""
+    return (Path(__file__).parent / track / f"{chapter}.py").read_text(encoding="utf-8")
+
+
+def _definition(track: str, chapter: str, name: str) -> ast.AST | None:
+    """The class or function of a module, or the method Class.method, where it is written; None if there is none."""
+    found = ast.parse(_text(track, chapter))
+    for part in OTHER_NAMES.get((track, chapter, name), name).split("."):
+        found = _named(found, part)
+    return found
+
+
+def _named(parent: ast.AST | None, name: str) -> ast.AST | None:
+    return next((each for each in getattr(parent, "body", ()) if getattr(each, "name", None) == name), None)
+
+
+def _written(track: str, chapter: str, node: ast.AST) -> str:
+    """The lines of a class or function, its decorators among them."""
+    first = min(each.lineno for each in (node, *node.decorator_list))
+    return "\n".join(_text(track, chapter).splitlines()[first - 1 : node.end_lineno])
+
+
 def source(track: str, chapter: str, name: str) -> str:
     """The code of a public class or function without its docstrings and blank lines: what remains is what runs.
 
@@ -31,10 +54,10 @@ def source(track: str, chapter: str, name: str) -> str:
     Raises:
         ValueError: if the module has no such name.
     """
-    found = getattr(module(track, chapter), OTHER_NAMES.get((track, chapter, name), name), None)
+    found = _definition(track, chapter, name)
     if found is None:
         raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such name")
-    text = inspect.getsource(found)
+    text = textwrap.dedent(_written(track, chapter, found))
     skipped = set()
     for node in ast.walk(ast.parse(text)):
         # A function that is nothing but its docstring keeps it.
@@ -77,14 +100,12 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
         ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
     where = f"shared.{track}.{chapter}.{name}"
-    found = module(track, chapter)
-    for part in OTHER_NAMES.get((track, chapter, name), name).split("."):
-        found = getattr(found, part, None)
-    if inspect.isclass(found):
-        found = getattr(found, "call" if track == "keras" else "forward", None)
+    found = _definition(track, chapter, name)
+    if isinstance(found, ast.ClassDef):
+        found = _named(found, "call" if track == "keras" else "forward")
     if found is None:
         raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
-    steps = split_steps(where, inspect.getsource(inspect.unwrap(found)).splitlines())
+    steps = split_steps(where, _written(track, chapter, found).splitlines())
     if not steps:
         raise ValueError(f"name={name!r}: {where} has no steps: expected comments such as `# 1 project the inputs`")
     return [inner for step in steps for inner in _opened(track, chapter, step)]

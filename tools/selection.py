@@ -48,7 +48,8 @@ def has_mark(path: Path, number: str) -> bool:
 def on_a_device(device: str, chapter: str | None) -> list[str]:
     """What pytest runs on an accelerator: the notebooks that use it, for their claims; their text is that of the CPU."""
     folder = chapter_folder(chapter) if chapter else ROOT / "notebooks"
-    paths = sorted(path for path in folder.rglob("*.ipynb") if "best_device()" in path.read_text("utf-8"))
+    found = (path for path in folder.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+    paths = sorted(path for path in found if "best_device()" in path.read_text("utf-8"))
     if not paths:
         sys.exit(f"no notebook of chapter {chapter} computes on {device}")
     for path in paths:

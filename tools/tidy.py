@@ -23,7 +23,10 @@ from shared.files import write_whole
 
 PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
 MAP = "notebooks/00_start_here.ipynb"
+GLOSSARY = "notebooks/00_glossary.ipynb"
+CONVENTIONS = "notebooks/00_conventions.ipynb"
 HEADER = f"| | Chapter | {' | '.join(PAGES.values())} |\n|--|--|--|--|--|--|\n"
+EXPRESS = "| | Express route | minutes |\n|--|--|--|\n"
 # The rule of a first reading, which the README says.
 WORDS, LINES, FIGURE = 200, 10, 0.5  # words and lines of code a minute; minutes of a figure or table
 ROUTES = {
@@ -109,14 +112,14 @@ def with_sorted_glossary(source: str) -> str:
     return rows.sub(in_order, source)
 
 
-def with_table(text: str, rows: list[str], where: str) -> str:
-    """The text with the rows of the chapters in its table."""
-    start = text.find(HEADER)
+def with_table(text: str, rows: list[str], where: str, header: str = HEADER) -> str:
+    """The text with these rows in the table of this header."""
+    start = text.find(header)
     if start < 0:
-        raise ValueError(f"{where} has no table that begins with {HEADER.splitlines()[0]}")
-    rest = text[start + len(HEADER) :]
+        raise ValueError(f"{where} has no table that begins with {header.splitlines()[0]}")
+    rest = text[start + len(header) :]
     kept = re.sub(r"\A(?:\|.*(?:\n|\Z))+", "", rest)
-    return text[: start + len(HEADER)] + "\n".join(rows) + ("\n" if kept or rest.endswith("\n") else "") + kept
+    return text[: start + len(header)] + "\n".join(rows) + ("\n" if kept or rest.endswith("\n") else "") + kept
 
 
 def links(chapter: chapters.Chapter, titles: dict[str, str], before: str = "") -> str:
@@ -137,22 +140,37 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
             minutes[chapter.folder, page] = first
             notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
             found[path] = as_stored(notebook)
-    course_map = nbformat.read(root / MAP, as_version=4)
-    for cell in course_map.cells:
-        if cell.cell_type == "markdown":
-            cell.source = with_sorted_glossary(cell.source)
-            if HEADER in cell.source:
-                rows = [links(each, {page: f"{minutes[each.folder, page]} min" for page in PAGES}) for each in ready]
-                hours = [round(sum(minutes[each.folder, page] for each in ready) / 60) for page in PAGES]
-                rows.append(f"| | together | {' | '.join(f'{count} hours' for count in hours)} |")
-                cell.source = with_table(cell.source, rows, MAP)
-    found[root / MAP] = as_stored(course_map)
+    for name in (MAP, GLOSSARY, CONVENTIONS):
+        page = nbformat.read(root / name, as_version=4)
+        for cell in page.cells:
+            if cell.cell_type == "markdown":
+                cell.source = with_sorted_glossary(cell.source)
+                if HEADER in cell.source:
+                    cell.source = with_table(cell.source, all_minutes(ready, minutes), name)
+                if EXPRESS in cell.source:
+                    cell.source = with_table(cell.source, express_minutes(ready, minutes), name, EXPRESS)
+        found[root / name] = as_stored(page)
     readme = root / "README.md"
     rows = [links(each, {page: page for page in PAGES}, "notebooks/") for each in ready]
     found[readme] = with_table(readme.read_text(encoding="utf-8"), rows, "README.md")
     for path, text in teachers_pages(root, ready, minutes):
         found[path] = text
     return found
+
+
+def all_minutes(ready: list, minutes: dict) -> list[str]:
+    """The rows of the map's table: the first reading of each notebook, and their sum."""
+    rows = [links(each, {page: f"{minutes[each.folder, page]} min" for page in PAGES}) for each in ready]
+    hours = [round(sum(minutes[each.folder, page] for each in ready) / 60) for page in PAGES]
+    return [*rows, f"| | together | {' | '.join(f'{count} hours' for count in hours)} |"]
+
+
+def express_minutes(ready: list, minutes: dict) -> list[str]:
+    """The rows of the express route: the first readings of its NumPy notebooks, and their sum."""
+    route = [each for each in ready if each.express]
+    rows = [f"| {e.number} | [{e.title}]({e.folder}/numpy.ipynb) | {minutes[e.folder, 'numpy']} |" for e in route]
+    total = sum(minutes[each.folder, "numpy"] for each in route)
+    return [*rows, f"| | together | {round(total / 60)} hours |"]
 
 
 def teachers_pages(root: Path, ready: list, minutes: dict) -> Iterator[tuple[Path, str]]:

@@ -122,68 +122,79 @@ def _pre(code: str, marked: Collection[str] = ()) -> str:
     return f'<pre style="{_CODE}">{_colored(code, marked)}</pre>'
 
 
-def steps(chapter: str, name: str, elsewhere: dict[str, str] | None = None) -> HTML:
+def steps(
+    chapter: str, name: str, elsewhere: dict[str, str] | None = None, tracks: Sequence[str] = tuple(TRACKS)
+) -> HTML:
     """Show the steps of a function, of the call of a class, or of a Class.method: a row for each step, a column for each track.
 
-    A cell spans the steps that one call does. Rows that are the same in the three tracks are one row, and a function that is the
+    A cell spans the steps that one call does. Rows that are the same in all tracks are one row, and a function that is the
     same is no table. What is not in every cell of a row is marked.
 
     Args:
         chapter: the module's name, such as "attention".
         name: a public name that the tracks share.
         elsewhere: track -> the code to show for one that has no such name, because its library does all steps.
+        tracks: two or three of "numpy", "pytorch" and "keras".
 
     Raises:
         ValueError: if a track has no such name, or the steps of the tracks do not fit one another.
     """
     elsewhere = elsewhere or {}
-    if not set(elsewhere) <= set(TRACKS):
-        raise ValueError(f"elsewhere={elsewhere}: expected code for some of the tracks {', '.join(TRACKS)}")
-    columns = {track: read_steps(track, chapter, name) for track in TRACKS if track not in elsewhere}
+    if not set(tracks) <= set(TRACKS) or len(set(tracks)) != len(tracks) or len(tracks) < 2:
+        raise ValueError(f"tracks={tracks}: expected two or three of {', '.join(TRACKS)}")
+    if not set(elsewhere) <= set(tracks):
+        raise ValueError(f"elsewhere={elsewhere}: expected code for some of the tracks {', '.join(tracks)}")
+    titles = [TRACKS[track] for track in tracks]
+    columns = {track: read_steps(track, chapter, name) for track in tracks if track not in elsewhere}
     rows = pair_steps(name, columns)
     for track, code in elsewhere.items():
         columns[track] = [Step(rows[0].first, rows[-1].last, "", code)]
-    if all(map(_is_same, rows)):
-        wording = f"The steps of <code>{name}</code> are the same in {', '.join(TRACKS.values())}:"
+    if all(_is_same(row, tracks) for row in rows):
+        wording = f"The steps of <code>{name}</code> are the same in {', '.join(titles)}:"
         return HTML(f"<p>{wording}</p>{_pre(_together(rows))}")
 
     body = []
-    for same, run in itertools.groupby(rows, key=_is_same):
+    for same, run in itertools.groupby(rows, key=lambda row: _is_same(row, tracks)):
         run = list(run)
         if same:
             words, code = run[0].words, _code(run[0])
             if len(run) > 1:
                 words, code = "", _together(run)
-            cell = f'<td colspan="3" style="{_CELL}">{_pre(code)}</td>'
+            cell = f'<td colspan="{len(tracks)}" style="{_CELL}">{_pre(code)}</td>'
             label = label_of(run[0].first, run[-1].last)
-            body.append(_row(label, f"{html.escape(words)}<br><i>the same in all three</i>", cell))
+            body.append(
+                _row(
+                    label,
+                    f"{html.escape(words)}<br><i>the same in {'both' if len(tracks) == 2 else 'all three'}</i>",
+                    cell,
+                )
+            )
         else:
             for row in run:
-                cells = "".join(_cell(track, row, rows, columns) for track in TRACKS)
+                cells = "".join(_cell(track, row, rows, columns) for track in tracks)
                 body.append(_row(label_of(row.first, row.last), html.escape(row.words), cells))
-    head = "".join(
-        f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in ("step", *TRACKS.values())
-    )
-    widths = "".join(f'<col style="width:{width}%">' for width in (10, 30, 30, 30))
+    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in ("step", *titles))
+    width = 30 if len(tracks) == 3 else 42
+    widths = "".join(f'<col style="width:{each}%">' for each in (100 - width * len(tracks), *[width] * len(tracks)))
     caption = ""
     if "<mark" in "".join(body):
         legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
         style = "caption-side:bottom;text-align:left;padding:6px 0;font:13px/1.45 sans-serif;color:inherit"
         caption = f'<caption style="{style}">{legend}</caption>'
-    label = f"The steps of {name} in NumPy, PyTorch and Keras"
+    label = f"The steps of {name} in {', '.join(titles[:-1])} and {titles[-1]}"
     return HTML(
         f'<table aria-label="{label}" style="{_TABLE}">{caption}<colgroup>{widths}</colgroup>'
         f'<thead><tr style="{_GROUND}">{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
 
 
-def _is_same(row: Row) -> bool:
-    """Whether the three tracks have the same code for a row."""
-    return len(row.codes) == len(TRACKS) and len(set(row.codes.values())) == 1
+def _is_same(row: Row, tracks: Sequence[str]) -> bool:
+    """Whether the tracks have the same code for a row."""
+    return len(row.codes) == len(tracks) and len(set(row.codes.values())) == 1
 
 
 def _together(rows: list[Row]) -> str:
-    """The code of rows that are the same in the three tracks, with their comments."""
+    """The code of rows that are the same in all tracks, with their comments."""
     return "\n".join(f"# {label_of(row.first, row.last)} {row.words}\n{_code(row)}" for row in rows)
 
 

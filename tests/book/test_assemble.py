@@ -16,6 +16,16 @@ from assemble import Course, Page, links, read_markdown
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = ("Why", "Build it", "Check it", "Pitfalls", "Exercises", "Next")
 COMPARISON = ("Step by step", "Dictionary", "Key differences", "Proof", "Exercises")
+INDEX = """# The book
+
+{{source first}}
+
+{{output first}}
+
+**If you teach**, see [the pages](teachers/index.md).
+
+{{chapters}}
+"""
 
 
 def markdown(text: str) -> dict:
@@ -61,15 +71,19 @@ def table(root: Path, *names: str, **statuses: str) -> None:
 @pytest.fixture
 def course(tmp_path) -> Path:
     """The folder of a small course with nothing wrong: two chapters of four notebooks each."""
-    write(tmp_path, "notebooks/00_start_here.ipynb", markdown("# The map\n\nText."), code("print(1)", 1, PRINTED))
+    first = code("print(1)", 1, PRINTED) | {"id": "first"}
+    write(tmp_path, "notebooks/00_start_here.ipynb", markdown("# The map\n\nText."), first)
+    write(tmp_path, "notebooks/00_glossary.ipynb", markdown("# Glossary\n\nText."))
+    write(tmp_path, "notebooks/00_conventions.ipynb", markdown("# Conventions\n\nText."))
     table(tmp_path, "first", "second")
     for chapter in ("01_first", "02_second"):
         for track in ("numpy", "pytorch", "keras"):
             notebook(tmp_path, f"notebooks/{chapter}/{track}.ipynb", LESSON)
         notebook(tmp_path, f"notebooks/{chapter}/compare.ipynb", COMPARISON)
-    for path in ("book/index.md", "images/three_ways.svg"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / path, tmp_path / path)
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book/index.md").write_text(INDEX, "utf-8")
+    (tmp_path / "images").mkdir()
+    shutil.copyfile(ROOT / "images/three_ways.svg", tmp_path / "images/three_ways.svg")
     return tmp_path
 
 
@@ -83,6 +97,18 @@ def test_a_course_with_nothing_wrong_is_laid_out(course):
     page = (course / "out/index.md").read_text(encoding="utf-8")
     assert "| 02 | Chapter second | [10&nbsp;min](notebooks/02_second/numpy.ipynb) |" in page
     assert "01 Chapter first </notebooks/01_first/numpy>" in page and "{{" not in page
+    assert "```python\nprint(1)\n```\n\n```text\n1\n```\n\n| | Chapter" in page and "If you teach" not in page
+
+
+def test_the_first_page_shows_a_table_as_it_is_stored_and_names_a_cell_that_is_not_there(course):
+    table = {"output_type": "display_data", "metadata": {}, "data": {"text/html": ["<table>", "</table>"]}}
+    empty = code("x = 1", 2) | {"id": "empty"}
+    write(course, "notebooks/00_start_here.ipynb", markdown("# Map"), code("x", 1, table) | {"id": "first"}, empty)
+    assemble.lay_out(Course(course), course / "out")
+    assert "````{raw} html\n<table></table>\n````" in (course / "out/index.md").read_text(encoding="utf-8")
+    (course / "book/index.md").write_text("# Book\n\n{{output nowhere}} {{output empty}} {{source empty}}", "utf-8")
+    message = "expected a cell of notebooks/00_start_here.ipynb with one output"
+    assert Course(course).wrong == [f"book/index.md: {{{{output {name}}}}}: {message}" for name in ("nowhere", "empty")]
 
 
 LINK = 'notebooks/02_second/keras.ipynb, under "Use them": the link to '

@@ -1,5 +1,8 @@
 """The table of steps: what is folded, what is marked, and where a line is broken."""
 
+import subprocess
+import sys
+
 import pytest
 from bs4 import BeautifulSoup
 
@@ -55,6 +58,24 @@ def test_a_call_that_does_several_steps_is_a_tall_cell_without_marks(monkeypatch
     assert page.select("td")[2]["rowspan"] == "2"
     with pytest.raises(ValueError, match="elsewhere"):
         table(monkeypatch, {"jax": "layer(x)"}, numpy=SAME, pytorch=SAME, keras=SAME)
+
+
+def test_two_tracks_can_be_asked_for():
+    page = BeautifulSoup(
+        side_by_side.steps("attention", "scaled_dot_product_attention", tracks=("pytorch", "keras")).data, "html.parser"
+    )
+    assert [head.text for head in page.select("thead th")] == ["step", "PyTorch", "Keras"]
+    assert all(len(row) == 3 for row in cells(page)) and "ops.matmul" in page.text and "np." not in page.text
+    for tracks in (("keras",), ("keras", "keras"), ("keras", "jax")):
+        with pytest.raises(ValueError, match="tracks="):
+            side_by_side.steps("attention", "scaled_dot_product_attention", tracks=tracks)
+
+
+def test_a_table_needs_no_framework():
+    code = "from shared import side_by_side; side_by_side.steps('attention', 'MultiHeadAttention'); import sys"
+    code += "; print(*{'torch', 'keras', 'tensorflow'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == ""
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from shared import chapters
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 MAP = NOTEBOOKS / "00_start_here.ipynb"
+GLOSSARY = NOTEBOOKS / "00_glossary.ipynb"
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras"}
 PAGES = (*TRACKS, "compare")
 CHECK = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)

@@ -6,6 +6,7 @@ import re
 import pytest
 from reading import (
     CHECK,
+    GLOSSARY,
     MAP,
     NOTEBOOKS,
     PAGES,
@@ -150,7 +151,7 @@ def test_a_chapter_uses_only_those_that_the_map_leads_from(chapter):
 
 
 def test_each_term_of_the_glossary_is_in_the_notebook_that_it_links_to():
-    source = "\n".join(cell.source for cell in prose(read(MAP)))
+    source = "\n".join(cell.source for cell in prose(read(GLOSSARY)))
     glossary = re.findall(r"^\| ([^|]+) \| [^|]+ \| \[(\d\d)\]\((\S+)\) \|$", source, re.MULTILINE)
     assert len(glossary) > 40
     for term, number, link in glossary:

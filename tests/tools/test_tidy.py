@@ -10,6 +10,7 @@ number = "01"
 name = "first"
 title = "First: a chapter"
 status = "ready"
+express = true
 builds_on = []
 
 [[chapter]]
@@ -40,7 +41,10 @@ def course(tmp_path):
     write(tmp_path / "notebooks/17_second/numpy.ipynb", text("# A draft", "42467ebe"))
     rows = "| b | a letter | [01](01_first/numpy.ipynb) |\n| A | a letter | [01](01_first/numpy.ipynb) |"
     glossary = f"## Glossary\n\n| Term | Meaning | |\n|--|--|--|\n{rows}"
-    write(tmp_path / tidy.MAP, text(f"# Map\n\nText.\n\n{tidy.HEADER}| old |", "map-1"), text(glossary, "glossary-1"))
+    tables = f"# Map\n\nText.\n\n{tidy.EXPRESS}\nMore.\n\n{tidy.HEADER}| old |"
+    write(tmp_path / tidy.MAP, text(tables, "map-1"))
+    write(tmp_path / tidy.GLOSSARY, text(glossary, "glossary-1"))
+    write(tmp_path / tidy.CONVENTIONS, text("# Conventions", "conventions-1"))
     (tmp_path / "README.md").write_text(f"# Course\n\n{tidy.HEADER}| 09 | old |\n\nMore.\n")
     (tmp_path / "teachers").mkdir()
     (tmp_path / "teachers/index.md").write_text("# Teachers\n\n- [Old](09_old.md)\n")
@@ -65,8 +69,10 @@ def test_all_is_written_once_and_then_nothing_is_left(course):
     row = "| 01 | First: a chapter | [numpy](notebooks/01_first/numpy.ipynb) | "
     readme = (course / "README.md").read_text()
     assert row in readme and "old" not in readme and readme.endswith("\n\nMore.\n")
-    the_map, glossary = (cell.source for cell in nbformat.read(course / tidy.MAP, 4).cells)
+    [the_map], [glossary] = (nbformat.read(course / page, 4).cells for page in (tidy.MAP, tidy.GLOSSARY))
+    the_map, glossary = the_map.source, glossary.source
     assert "| [5 min](01_first/compare.ipynb) |" in the_map and "together" in the_map and "old" not in the_map
+    assert "| 01 | [First: a chapter](01_first/numpy.ipynb) | 5 |\n| | together | 0 hours |\n\nMore." in the_map
     assert glossary.index("| A |") < glossary.index("| b |")
     assert (course / "teachers/index.md").read_text() == "# Teachers\n\n- [First](01_first.md)\n"
     assert "numpy.ipynb) 5." in (course / "teachers/01_first.md").read_text()
