@@ -89,12 +89,28 @@ class Environment:
                 )
 
     def install(self, *wanted: str) -> None:
+        """Install with uv what is missing.
+
+        PyTorch comes from its own index in the build for this machine, which is without CUDA where there is no GPU. Where that
+        index doesn't answer, it comes from the public one. UV_TORCH_BACKEND decides, if it is set.
+        """
         uv = (self.python, "-m", "uv", "pip", "install", "--python", self.python, "--compile-bytecode")
+        if "pytorch" in wanted and "UV_TORCH_BACKEND" not in self.variables and not self.has_torch():
+            if not self.status_of(*uv, *wanted, UV_TORCH_BACKEND="auto"):
+                return
+            print(
+                "That went wrong with PyTorch's own index, so the public one is asked, whose build for Linux brings CUDA along.",
+                flush=True,
+            )
         if self.status_of(*uv, *wanted):
             sys.exit(
                 "The installation did not end well, for the reason above. What has arrived is kept: the same command goes on from here.\n"
                 "The README lists the systems and Pythons that it was run on, and how much it takes."
             )
+
+    def has_torch(self) -> bool:
+        """Whether some build of PyTorch is installed; uv asks the index named by UV_TORCH_BACKEND even if nothing is missing."""
+        return self.answer("from importlib.util import find_spec; print(find_spec('torch') is not None)") == "True\n"
 
     def has_course(self) -> bool:
         """Whether a notebook finds the package of this folder, and not that of another."""

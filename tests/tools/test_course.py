@@ -56,6 +56,7 @@ def environment(tmp_path, monkeypatch) -> installation.Environment:
     environment.calls = []
     monkeypatch.setattr(environment, "get_uv", lambda: None)
     monkeypatch.setattr(environment, "has_course", lambda: True)
+    monkeypatch.setattr(environment, "has_torch", lambda: True)
     monkeypatch.setattr(environment, "status_of", lambda *command: environment.calls.append(command[7:]))
     return environment
 
@@ -105,6 +106,40 @@ def test_what_is_installed_needs_no_network(tmp_path):
     nowhere = {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_LINK_MODE": "copy"}
     environment.variables |= nowhere
     environment.set_up("test")
+
+
+@pytest.mark.parametrize(
+    ("extra", "chosen", "installed", "fails", "asked"),
+    [
+        ("pytorch", None, False, False, ["auto"]),
+        ("pytorch", None, False, True, ["auto", None]),
+        ("pytorch", None, True, False, [None]),  # or a second `make lab` would need a network
+        ("pytorch", "cu130", False, False, [None]),  # uv reads the variable itself
+        ("keras", None, False, False, [None]),
+    ],
+)
+def test_pytorch_comes_from_its_own_index_and_from_the_public_one_where_that_fails(
+    monkeypatch, capsys, extra, chosen, installed, fails, asked
+):
+    environment = installation.Environment(here=True)
+    environment.variables.pop("UV_TORCH_BACKEND", None)
+    if chosen:
+        environment.variables["UV_TORCH_BACKEND"] = chosen
+    backends = []
+
+    def status_of(*command, **variables):
+        backends.append(variables.get("UV_TORCH_BACKEND"))
+        return int(fails and backends[-1] == "auto")
+
+    monkeypatch.setattr(environment, "status_of", status_of)
+    monkeypatch.setattr(environment, "has_torch", lambda: installed)
+    environment.install("--extra", extra)
+    assert backends == asked
+    assert ("the public one is asked" in capsys.readouterr().out) == fails
+
+
+def test_what_is_installed_is_found():
+    assert installation.Environment(here=True).has_torch()
 
 
 def test_an_installation_that_fails_says_that_it_goes_on(tmp_path, capfd):
