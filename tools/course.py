@@ -180,13 +180,25 @@ def students(environment: Environment, arguments: argparse.Namespace) -> None:
 def browser(environment: Environment, arguments: argparse.Namespace) -> None:
     """open the course, the book and the slides in Chromium, and see that they ask nothing and change nothing"""
     environment.set_up("test", "browser", "book", "slides")
+    chromium = found_chromium()
+    build_book(environment)
+    options = ("-p", "no:nbval", "-o", "addopts=--import-mode=importlib", "-q", "-ra")
+    environment.run(environment.python, "-m", "pytest", *options, "tests/browser", CHROMIUM=chromium)
+
+
+def found_chromium() -> str:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     chromium = os.environ.get("CHROMIUM", found)
     if not chromium:
         sys.exit("Chromium was not found: install it, or name the program with CHROMIUM=/path/to/it.")
+    return chromium
+
+
+def pictures(environment: Environment, arguments: argparse.Namespace) -> None:
+    """draw the README's pictures again, from the book's first page in Chromium"""
+    environment.set_up("browser", "book")
     build_book(environment)
-    options = ("-p", "no:nbval", "-o", "addopts=--import-mode=importlib", "-q", "-ra")
-    environment.run(environment.python, "-m", "pytest", *options, "tests/browser", CHROMIUM=chromium)
+    environment.run(environment.python, "tools/pictures.py", CHROMIUM=found_chromium())
 
 
 def pins(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -263,7 +275,7 @@ def main() -> None:
         function.__name__.replace("_", "-"): function
         for function in (
             setup, lab, test, test_backends, test_orders, test_processors, test_seeds, evidence, book, slides, students,
-            browser, platforms, pins, export, run, tidy, pretrain, lint, bench, clean,
+            browser, pictures, platforms, pins, export, run, tidy, pretrain, lint, bench, clean,
         )
     }  # fmt: skip
     parser = argparse.ArgumentParser(

@@ -34,9 +34,10 @@ def chapter_tests(chapter: str) -> list[str]:
 
 
 def track_notebooks(track: str, chapter: str | None) -> list[str]:
-    """The notebooks of one track: what can be run where nothing but this track is installed."""
-    folder = chapter_folder(chapter).name if chapter else "*"
-    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob(f"{folder}/{track}.ipynb"))
+    """The map and the notebooks of one track: what can be run where nothing but this track is installed."""
+    names = [f"{chapter_folder(chapter).name}/{track}.ipynb"] if chapter else ["00_*.ipynb", f"*/{track}.ipynb"]
+    found = (path for name in names for path in (ROOT / "notebooks").glob(name))
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
 def has_mark(path: Path, number: str) -> bool:

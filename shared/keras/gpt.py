@@ -32,7 +32,7 @@ class LayerCache:
         check_positive(**{f"shape[{axis}]": size for axis, size in enumerate(shape)})
         self.keys = ops.zeros(shape, dtype)  # (batch, heads, max_length, head_dim)
         self.values = ops.zeros(shape, dtype)
-        self.length = 0  # a tensor inside of compiled code
+        self.length = 0  # a tensor inside of a compiled loop
 
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
         """Remember (batch, heads, new, head_dim) each; return those of all positions.
@@ -60,7 +60,8 @@ class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
     layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
-    False at padding. dtype None is `keras.config.floatx()`.
+    False at padding; is_masked, whether a call gave a mask.
+    dtype None is `keras.config.floatx()`.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -80,10 +81,11 @@ class KVCache:
         dtype = dtype or keras.config.floatx()
         self.layers = [LayerCache(shape, dtype) for _ in range(num_layers)]
         self.is_real = ops.ones((batch, max_length), "bool")
+        self.is_masked = False
 
     @property
     def length(self) -> Any:
-        """How many positions are filled."""
+        """How many positions are filled, up to the last block."""
         return self.layers[-1].length
 
     def tensors(self) -> tuple:
@@ -153,7 +155,7 @@ class GPTModel(keras.Model):
         ]
         self.norm = LayerNorm(d_model, eps, **policy)
         self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
-        self.writers = SimpleNamespace(made={})  # Keras would take a dict's for layers
+        self.writers = SimpleNamespace(made={})  # Keras doesn't look in here for layers
         self.build()
 
     def build(self, input_shape: tuple | None = None) -> None:
@@ -233,7 +235,8 @@ class GPTModel(keras.Model):
         start = 0 if cache is None else cache.length
         end = start + length
         all_filled = cache is None or isinstance(start, int)
-        if mask is None and self.pad_id is None and all_filled:
+        is_masked = mask is not None or (cache is not None and cache.is_masked)
+        if not is_masked and self.pad_id is None and all_filled:
             return None, ops.arange(start, end)
 
         # which positions are real, the cached ones first
@@ -243,7 +246,8 @@ class GPTModel(keras.Model):
             is_real = ops.ones_like(tokens, "bool")
         else:
             is_real = ops.not_equal(tokens, self.pad_id)
-        if cache is not None:
+        if cache is not None:  # a mask tells all positions, tokens the new ones alone
+            cache.is_masked = is_masked
             first = 0 if mask is not None else start
             cache.is_real = ops.slice_update(cache.is_real, (0, first), is_real)
             if all_filled:
@@ -350,8 +354,16 @@ def sample(
 class _Writer(keras.Model):
     """Continues so many prompts, in one call that Keras compiles."""
 
-    def __init__(self, model: GPTModel, temperature: float, top_k: int, top_p: float):
-        super().__init__(name="writer", autocast=False)  # the numbers stay float32
+    def __init__(
+        self,
+        model: GPTModel,
+        temperature: float,
+        top_k: int | None,
+        top_p: float | None,
+    ):
+        super().__init__(
+            name="writer", autocast=False
+        )  # or float16 models round the numbers
         self.model, self.temperature = model, temperature
         self.top_k, self.top_p = top_k, top_p
 

@@ -122,7 +122,8 @@ class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
     layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
-    False at padding. dtype None is float64.
+    False at padding; is_masked, whether a call gave a mask.
+    dtype None is float64.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -142,10 +143,11 @@ class KVCache:
         dtype = dtype or np.float64
         self.layers = [LayerCache(shape, dtype) for _ in range(num_layers)]
         self.is_real = np.ones((batch, max_length), bool)
+        self.is_masked = False
 
     @property
     def length(self) -> int:
-        """How many positions are filled."""
+        """How many positions are filled, up to the last block."""
         return self.layers[-1].length
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-14
@@ -287,15 +289,19 @@ class GPTModel(Module):
         batch, length = tokens.shape
         start = 0 if cache is None else cache.length
         end = start + length
-        if mask is None and self.pad_id is None:
+        is_masked = mask is not None or (cache is not None and cache.is_masked)
+        if not is_masked and self.pad_id is None:
             return None, np.arange(start, end)
 
         # which positions are real, the cached ones first
         if mask is not None:
             is_real = np.broadcast_to(mask[:, 0, 0], (batch, end))
+        elif self.pad_id is None:
+            is_real = np.ones(tokens.shape, bool)
         else:
             is_real = tokens != self.pad_id
-        if cache is not None:
+        if cache is not None:  # a mask tells all positions, tokens the new ones alone
+            cache.is_masked = is_masked
             cache.is_real[:, end - is_real.shape[1] : end] = is_real
             is_real = cache.is_real[:, :end]
         # how many real ones are before each

@@ -272,21 +272,26 @@ def test_keras_and_the_others_are_equal_with_a_cache(track, sizes, rng):
 @every_track
 @pytest.mark.keras
 def test_keras_and_the_others_are_equal_with_a_cache_and_padding(track, rng):
-    """Rows of different lengths: each as if it were alone, whether padding is found by pad_id or told by a mask."""
+    """Rows of different lengths: each as if it were alone, whether padding is found by pad_id or told by a mask, once or always."""
     model, blind = make(track), make(track, pad_id=None)
     prompts = np.array([[3, 1, 4, 2, 6], [2, 0, 0, 0, 0], [7, 1, 8, 0, 0]])
     more = random_tokens(rng, 3, 4)
     lengths = (prompts != 0).sum(axis=1)
     alone = [call(model, np.r_[row[:n], new][None])[0] for row, n, new in zip(prompts, lengths, more)]
     real = prompts != 0
-    for each, masked in ((model, False), (blind, True), (model, True)):
+    for each, at_first, later in (
+        (model, False, False),
+        (blind, True, True),
+        (blind, True, False),
+        (model, True, True),
+    ):
         cache, seen = each.make_cache(3), real
-        first = call(each, prompts, seen[:, None, None] if masked else None, cache)
+        first = call(each, prompts, seen[:, None, None] if at_first else None, cache)
         for i, n in enumerate(lengths):
             np.testing.assert_allclose(first[i, :n], alone[i][:n], atol=close(track))
         for part in (more[:, :1], more[:, 1:]):
             seen = np.c_[seen, np.ones(part.shape, bool)]
-            logits = call(each, part, seen[:, None, None] if masked else None, cache)
+            logits = call(each, part, seen[:, None, None] if later else None, cache)
             done = cache.length - 5
             for i, n in enumerate(lengths):
                 np.testing.assert_allclose(logits[i], alone[i][n : n + done][-part.shape[1] :], atol=close(track))

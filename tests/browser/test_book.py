@@ -452,12 +452,17 @@ def test_on_paper_what_is_folded_is_there(page, section):
     assert not section.get_by_text("Much more.").evaluate(shown)
 
 
-def test_the_attention_explorer_works_in_the_book(page):
-    go(page, LOOKED_AT["real_text"])
+@pytest.mark.parametrize("name", ["first", "map", "real_text"])
+def test_the_attention_explorer_answers_to_mouse_and_keys_in_the_book(page, name):
+    go(page, LOOKED_AT[name])
     explorer = page.locator("[data-explorer]").first
-    before = explorer.locator("[aria-live=polite]").inner_text()
+    told = explorer.locator("[aria-live=polite]")
+    found = [told.inner_text()]
     explorer.locator(".tokens button").nth(1).click()
-    assert explorer.locator("[aria-live=polite]").inner_text() != before
+    found.append(told.inner_text())
+    page.keyboard.press("ArrowRight")
+    found.append(told.inner_text())
+    assert len(set(found)) == 3
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
