@@ -178,7 +178,8 @@ def steps(
     widths = "".join(f'<col style="width:{each}%">' for each in (100 - width * len(tracks), *[width] * len(tracks)))
     caption = ""
     if "<mark" in "".join(body):
-        legend = f'<mark style="{_MARK}">marked</mark>: not in every cell of its row'
+        says = "in one of the two alone" if len(tracks) == 2 else "not in every cell of its row"
+        legend = f'<mark style="{_MARK}">marked</mark>: {says}'
         style = "caption-side:bottom;text-align:left;padding:6px 0;font:13px/1.45 sans-serif;color:inherit"
         caption = f'<caption style="{style}">{legend}</caption>'
     label = f"The steps of {name} in {', '.join(titles[:-1])} and {titles[-1]}"
