@@ -34,7 +34,15 @@ def _definition(track: str, chapter: str, name: str) -> ast.AST | None:
 
 
 def _named(parent: ast.AST | None, name: str) -> ast.AST | None:
-    return next((each for each in getattr(parent, "body", ()) if getattr(each, "name", None) == name), None)
+    """The class or function of this name in a module or class; of a name that is given one of several functions, the first."""
+    body = getattr(parent, "body", ())
+    for node in body:
+        if getattr(node, "name", None) == name:
+            return node
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", None) == name for target in node.targets):
+            chosen = {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
+            return next((each for each in body if getattr(each, "name", None) in chosen), None)
+    return None
 
 
 def _written(track: str, chapter: str, node: ast.AST) -> str:
