@@ -81,10 +81,11 @@ def test(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def as_tests_run(processor: str = "own", device: str = "cpu") -> dict[str, str]:
-    """The variables of a test: claims raise, one thread, nothing is timed, and whose kernels compute."""
+    """The variables of a test: claims raise, one thread, nothing is timed, PyTorch compiles anew, and whose kernels compute."""
     if note := processors.skipped(processor):
         print(note, flush=True)
     settings = {"EVIDENCE": "strict", "TIMINGS": "once", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    settings["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"  # a graph that another run has left in /tmp could be damaged
     return settings | {"THREE_WAYS_DEVICE": device} | processors.variables(processor)
 
 
