@@ -22,10 +22,12 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "book" / "_build"
 MAP = "notebooks/00_start_here.ipynb"
-GLOSSARY = "notebooks/00_glossary.ipynb"
-CONVENTIONS = "notebooks/00_conventions.ipynb"
-# Pages beside the chapters, and what the side bar calls them.
-BESIDE = {MAP: "The map", GLOSSARY: "Glossary", CONVENTIONS: "Conventions"}
+# Pages beside the chapters, and what the side bar calls them; the map is the first.
+BESIDE = {
+    MAP: "The map",
+    "notebooks/00_glossary.ipynb": "Glossary",
+    "notebooks/00_conventions.ipynb": "Conventions",
+}
 TABLE = "shared/course.toml"
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}
 TWINS = ("numpy", "pytorch", "keras")
@@ -330,9 +332,8 @@ def first_page(course: Course) -> str:
         cells = [f"[{page.minutes}&nbsp;min]({page.path})" for page in chapter.pages.values()]
         rows.append(f"| {chapter.number} | {chapter.title} | {' | '.join(cells)} |")
     chapters = {f"/{chapter.pages['numpy'].name}": f"{chapter.number} {chapter.title}" for chapter in course.chapters}
-    glossary, conventions = (f"/{page.name}" for page in course.beside[1:])
-    contents = {f"/{course.map.name}": BESIDE[MAP]} | chapters
-    contents |= {glossary: BESIDE[GLOSSARY], conventions: BESIDE[CONVENTIONS]}
+    beside = {f"/{page.name}": BESIDE[page.path] for page in course.beside}
+    contents = {f"/{course.map.name}": BESIDE[MAP]} | chapters | beside
     if course.teachers:
         contents["/teachers/index"] = "For teachers"
     else:  # a students' edition

@@ -3,7 +3,7 @@
 `import shared.notebook`, before NumPy or a framework, changes these things in your process:
 
 - OMP_NUM_THREADS and its like for OpenBLAS, MKL, Accelerate and TensorFlow (`runtime.THREADS`) become 2 at most, unless you have
-  set them. `torch.compile` compiles in one process (TORCHINDUCTOR_COMPILE_THREADS).
+  set them.
 - Linux' C library keeps freed memory for the next array (`keep_memory`); set THREE_WAYS_KEEP_MEMORY=0 to leave it as it is.
 - TensorFlow's log and five warnings that say nothing of your code are silenced: one each of TensorFlow, Keras, matplotlib,
   tqdm and PyTorch.

@@ -33,13 +33,11 @@ THREADS = (  # of NumPy's libraries, PyTorch and TensorFlow
 def limit_threads() -> None:
     """Let NumPy and the frameworks, if they are imported after this, compute in two threads; a reader's own setting wins.
 
-    More threads than free cores make small matrix products tens of times slower. And `torch.compile` compiles in this process:
-    one that has started TensorFlow's threads should not be copied (forked), as its helpers would be.
+    More threads than free cores make small matrix products tens of times slower.
     """
     threads = os.environ.get("OMP_NUM_THREADS") or str(min(2, os.cpu_count() or 1))
     for name in THREADS:
         os.environ.setdefault(name, threads)
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 
 def keep_memory() -> None:

@@ -23,8 +23,6 @@ from shared.files import write_whole
 
 PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
 MAP = "notebooks/00_start_here.ipynb"
-GLOSSARY = "notebooks/00_glossary.ipynb"
-CONVENTIONS = "notebooks/00_conventions.ipynb"
 HEADER = f"| | Chapter | {' | '.join(PAGES.values())} |\n|--|--|--|--|--|--|\n"
 EXPRESS = "| | Express route | minutes |\n|--|--|--|\n"
 # The rule of a first reading, which the README says.
@@ -140,16 +138,16 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
             minutes[chapter.folder, page] = first
             notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
             found[path] = as_stored(notebook)
-    for name in (MAP, GLOSSARY, CONVENTIONS):
-        page = nbformat.read(root / name, as_version=4)
+    for path in sorted((root / "notebooks").glob("*.ipynb")):  # the map, and the pages beside the chapters
+        page = nbformat.read(path, as_version=4)
         for cell in page.cells:
             if cell.cell_type == "markdown":
                 cell.source = with_sorted_glossary(cell.source)
                 if HEADER in cell.source:
-                    cell.source = with_table(cell.source, all_minutes(ready, minutes), name)
+                    cell.source = with_table(cell.source, all_minutes(ready, minutes), path.name)
                 if EXPRESS in cell.source:
-                    cell.source = with_table(cell.source, express_minutes(ready, minutes), name, EXPRESS)
-        found[root / name] = as_stored(page)
+                    cell.source = with_table(cell.source, express_minutes(ready, minutes), path.name, EXPRESS)
+        found[path] = as_stored(page)
     readme = root / "README.md"
     rows = [links(each, {page: page for page in PAGES}, "notebooks/") for each in ready]
     found[readme] = with_table(readme.read_text(encoding="utf-8"), rows, "README.md")

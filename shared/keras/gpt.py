@@ -361,9 +361,8 @@ class _Writer(keras.Model):
         top_k: int | None,
         top_p: float | None,
     ):
-        super().__init__(
-            name="writer", autocast=False
-        )  # or float16 models round the numbers
+        # with autocast, a float16 model would round the random numbers
+        super().__init__(name="writer", autocast=False)
         self.model, self.temperature = model, temperature
         self.top_k, self.top_p = top_k, top_p
 

@@ -140,10 +140,9 @@ def test_a_name_that_shared_does_not_have_is_refused():
 def test_a_readers_own_thread_count_wins():
     code = (
         "import os; [os.environ.pop(k, None) for k in ('OPENBLAS_NUM_THREADS', 'TF_NUM_INTRAOP_THREADS')]\n"
-        "import shared.notebook; print(*(os.environ[k] for k in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'TF_NUM_INTRAOP_THREADS',"
-        " 'TORCHINDUCTOR_COMPILE_THREADS')))"
+        "import shared.notebook; print(*(os.environ[k] for k in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'TF_NUM_INTRAOP_THREADS')))"
     )
-    assert run(code, OMP_NUM_THREADS="7", TORCHINDUCTOR_COMPILE_THREADS="3").stdout == "7 7 7 3\n"
+    assert run(code, OMP_NUM_THREADS="7").stdout == "7 7 7\n"
 
 
 def test_tensorflow_is_imported_without_a_word_and_errors_after_that_are_seen():

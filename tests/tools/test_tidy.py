@@ -22,6 +22,9 @@ builds_on = ["first"]
 """
 
 
+GLOSSARY = "notebooks/00_glossary.ipynb"
+
+
 def write(path, *cells) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(v4.new_notebook(cells=list(cells)), path)
@@ -43,8 +46,7 @@ def course(tmp_path):
     glossary = f"## Glossary\n\n| Term | Meaning | |\n|--|--|--|\n{rows}"
     tables = f"# Map\n\nText.\n\n{tidy.EXPRESS}\nMore.\n\n{tidy.HEADER}| old |"
     write(tmp_path / tidy.MAP, text(tables, "map-1"))
-    write(tmp_path / tidy.GLOSSARY, text(glossary, "glossary-1"))
-    write(tmp_path / tidy.CONVENTIONS, text("# Conventions", "conventions-1"))
+    write(tmp_path / GLOSSARY, text(glossary, "glossary-1"))
     (tmp_path / "README.md").write_text(f"# Course\n\n{tidy.HEADER}| 09 | old |\n\nMore.\n")
     (tmp_path / "teachers").mkdir()
     (tmp_path / "teachers/index.md").write_text("# Teachers\n\n- [Old](09_old.md)\n")
@@ -69,7 +71,7 @@ def test_all_is_written_once_and_then_nothing_is_left(course):
     row = "| 01 | First: a chapter | [numpy](notebooks/01_first/numpy.ipynb) | "
     readme = (course / "README.md").read_text()
     assert row in readme and "old" not in readme and readme.endswith("\n\nMore.\n")
-    [the_map], [glossary] = (nbformat.read(course / page, 4).cells for page in (tidy.MAP, tidy.GLOSSARY))
+    [the_map], [glossary] = (nbformat.read(course / page, 4).cells for page in (tidy.MAP, GLOSSARY))
     the_map, glossary = the_map.source, glossary.source
     assert "| [5 min](01_first/compare.ipynb) |" in the_map and "together" in the_map and "old" not in the_map
     assert "| 01 | [First: a chapter](01_first/numpy.ipynb) | 5 |\n| | together | 0 hours |\n\nMore." in the_map
