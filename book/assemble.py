@@ -367,7 +367,6 @@ def lay_out(course: Course, source: Path) -> None:
         copy(page.path)
     for path in sorted(course.files):
         copy(path)
-    copy("images/three_ways.svg")
     put("index.md", first_page(course))
     for (
         chapter

@@ -215,29 +215,6 @@ def course_map() -> Diagram:
     )
 
 
-def three_ways() -> Diagram:
-    """Draw the idea of the course: one component, three notebooks, one proof that they are the same function."""
-    return draw(
-        "One component of the Transformer is built in three twin notebooks, NumPy, PyTorch and Keras. "
-        "A fourth notebook gives the three the same weights and the same input, and proves their outputs and gradients equal.",
-        {
-            "component": ("parameters", "one component\nMultiHeadAttention"),
-            "numpy": ("numpy", "numpy.ipynb\nfrom scratch,\nbackward by hand"),
-            "pytorch": ("pytorch", "pytorch.ipynb\neinops\nand autograd"),
-            "keras": ("keras", "keras.ipynb\nlayers\nand keras.ops"),
-            "compare": ("operation", "compare.ipynb\nsame weights,\nsame input"),
-            "proof": ("output", "outputs equal\ngradients equal"),
-        },
-        [
-            "component -> numpy -> compare",
-            "component -> pytorch -> compare",
-            "component -> keras -> compare",
-            "compare -> proof",
-        ],
-        rankdir="LR",
-    )
-
-
 def graph(nodes: Mapping[str, tuple[str, str]], edges: Iterable[tuple[str, str]]) -> Diagram:
     """Draw the graph that a computation has built, in the colors of the course, with an alt text made from its labels.
 

@@ -82,8 +82,6 @@ def course(tmp_path) -> Path:
         notebook(tmp_path, f"notebooks/{chapter}/compare.ipynb", COMPARISON)
     (tmp_path / "book").mkdir()
     (tmp_path / "book/index.md").write_text(INDEX, "utf-8")
-    (tmp_path / "images").mkdir()
-    shutil.copyfile(ROOT / "images/three_ways.svg", tmp_path / "images/three_ways.svg")
     return tmp_path
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import notebooks
 import shared
 from shared import diagrams, plots
 
@@ -36,7 +37,7 @@ def of_chapter(chapter: str) -> dict:
     return drawn_by(importlib.import_module(f"shared.drawing.{chapter}"))
 
 
-@pytest.mark.parametrize("draw", [diagrams.course_map, diagrams.legend, diagrams.three_ways])
+@pytest.mark.parametrize("draw", [diagrams.course_map, diagrams.legend])
 def test_a_diagram_of_the_course_can_be_read(draw, check_diagram):
     check_diagram(draw)
 
@@ -49,7 +50,7 @@ def test_every_module_beside_those_for_all_is_a_chapters():
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_what_a_chapter_draws_is_in_its_notebooks_and_in_no_others(chapter):
     own, others = [], []
-    for path in (ROOT / "notebooks").rglob("*.ipynb"):
+    for path in notebooks.notebooks():
         (own if path.parent == CHAPTERS[chapter] else others).append(path.read_text(encoding="utf-8"))
     drawn = of_chapter(chapter)
     assert [name for name in drawn if not re.search(rf"\b{name}\(", "".join(own))] == []
@@ -94,17 +95,6 @@ def test_text_stands_out_and_kinds_differ():
     assert {name.lower(): color for name, color in plots.COLORS.items()} == {
         name: diagrams.PALETTE[name][1] for name in ("numpy", "pytorch", "keras")
     }
-
-
-def test_three_ways_lead_to_one_proof(edges_of):
-    ways = [itertools.pairwise(("component", track, "compare")) for track in ("numpy", "pytorch", "keras")]
-    assert edges_of(diagrams.three_ways()) == sorted([*itertools.chain(*ways), ("compare", "proof")])
-
-
-def test_readme_picture_is_up_to_date():
-    assert (ROOT / "images" / "three_ways.svg").read_bytes() == diagrams.three_ways().svg.encode(), (
-        "write images/three_ways.svg again from diagrams.three_ways().svg"
-    )
 
 
 def test_a_computed_graph_is_drawn_as_it_was_given(graph_of):
