@@ -71,6 +71,8 @@ def checked(function: Callable) -> Callable:
                     _add(form, known)
         return result
 
+    # Code of its own: PyTorch counts compilations by code, and gives up at the ninth of a shared one.
+    wrapper.__code__ = wrapper.__code__.replace(co_name=function.__name__, co_qualname=function.__qualname__)
     wrapper.__signature__ = signature  # Keras reads it, and does not look behind a wrapper
     return private.not_converted(wrapper)
 

@@ -1,4 +1,4 @@
-"""The mode of a model: training, where dropout acts, or evaluation."""
+"""The modes of a model: training, where dropout acts, or evaluation."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,10 +7,16 @@ from typing import Any
 
 @contextlib.contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode, and back into the mode it came in, also when it ends with an error."""
-    training = model.training
+    """Put a model of the NumPy or PyTorch track into evaluation mode, and then each of its modules back into its own.
+
+    A part that was frozen in evaluation mode stays in it; also when what is done meanwhile ends with an error.
+    """
+    # Keras has no such flag: there, each call says which mode it means.
+    parts = model.modules() if hasattr(model, "modules") else (tree for _, tree in model.trees())
+    training = [(part, part.training) for part in parts]
     model.eval()
     try:
         yield
     finally:
-        model.train(training)
+        for part, was_training in training:
+            part.training = was_training

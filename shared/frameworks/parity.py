@@ -196,8 +196,9 @@ def _run_pytorch(
     output.backward(torch.tensor(upstream(as_numpy(output))))
     values = {"output": as_numpy(output)}
     values |= {f"gradient of {name}": as_numpy(x.grad) for name, x in tensors.items() if x.requires_grad}
+    trained = {name: slot for name, slot in slots(module).items() if slot.trainable}
     return values | {
-        f"gradient of {name}": slot.to_course(as_numpy(slot.parameter.grad)) for name, slot in slots(module).items()
+        f"gradient of {name}": slot.to_course(as_numpy(slot.parameter.grad)) for name, slot in trained.items()
     }
 
 
@@ -214,7 +215,7 @@ def _run_keras(
 
     tensors = {name: tf.convert_to_tensor(x) for name, x in inputs.items()}
     floats = {name: x for name, x in tensors.items() if x.dtype.is_floating}
-    by_name = slots(module)
+    by_name = {name: slot for name, slot in slots(module).items() if slot.trainable}
     with tf.GradientTape() as tape:
         tape.watch(list(floats.values()))
         output = module(*tensors.values(), **arguments)

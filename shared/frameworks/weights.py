@@ -6,11 +6,13 @@ framework stores, so a model trained in one framework predicts in another. On di
 holds arrays and text and can run no code.
 """
 
+import functools
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,132 +26,179 @@ from shared.files import check_path, write_whole
 class Slot(NamedTuple):
     """One weight of a model: where its framework keeps it, and how it looks in the course's layout."""
 
-    parameter: Any  # a NumPy track Parameter, a torch.nn.Parameter or a keras.Variable
+    parameter: Any  # a NumPy track Parameter, a torch.nn.Parameter or buffer, or a keras.Variable
     to_course: Callable[[np.ndarray], np.ndarray] = np.asarray
     from_course: Callable[[np.ndarray], np.ndarray] = np.asarray
 
+    @property
+    def trainable(self) -> bool:
+        """Whether training moves it: not so where it is frozen, or a running mean."""
+        keras_says = getattr(self.parameter, "trainable", True)
+        return bool(keras_says and getattr(self.parameter, "requires_grad", True))
+
 
 def slots(model: Any) -> dict[str, Slot]:
-    """Every trainable weight of a module of any track, by its name in the course; one that layers share, by its first name.
+    """Every weight of a module of any track, by its name in the course; one that layers share, by its first name.
+
+    A frozen weight is one too, and so is what a model keeps beside its weights to predict with, such as the running means of
+    batch normalization: all that `model.weights` of Keras and `state_dict()` of PyTorch have.
 
     Args:
         model: a module of `shared.numpy`, a `torch.nn.Module`, or a built `keras.layers.Layer`.
 
     Raises:
         TypeError: if the model belongs to none of the three.
-        ValueError: if a Keras layer has no weights yet because it was never called.
+        ValueError: if a Keras layer has no weights yet because it was never called, if two weights have one name, or if
+            PyTorch keeps something that is no tensor.
     """
     if "keras" in sys.modules and isinstance(model, sys.modules["keras"].layers.Layer):
         if not model.built:
             raise ValueError(
                 f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
             )
-        return _once((_renamed(name), slot) for name, slot in _keras_slots(model, ""))
+        return _once(_renamed(list(_keras_slots(model, "", set()))))
     if "torch" in sys.modules and isinstance(
         model, sys.modules["torch"].nn.Module
     ):  # a Keras layer is one, too, on that backend
         return _once(_pytorch_slots(model))
     # Behind Keras, which on its PyTorch backend makes every layer a torch.nn.Module too.
     if hasattr(model, "named_parameters"):
-        return {name: Slot(parameter) for name, parameter in model.named_parameters()}
+        return _once((name, Slot(parameter)) for name, parameter in model.named_parameters())
     raise TypeError(
         f"model is a {type(model).__name__}: expected a module of shared.numpy, a torch.nn.Module or a keras Layer"
     )
 
 
-def _once(slots: Iterator[tuple[str, Slot]]) -> dict[str, Slot]:
-    """Each weight by the first of its names: a weight that two layers share is still one weight."""
-    found: dict[int, tuple[str, Slot]] = {}
+def _once(slots: Iterable[tuple[str, Slot]]) -> dict[str, Slot]:
+    """Each weight by the first of its names, because one that two layers share is still one; ValueError if two have the same name."""
+    first: dict[int, tuple[str, Slot]] = {}
     for name, slot in slots:
-        found.setdefault(id(slot.parameter), (name, slot))
-    return dict(found.values())
+        first.setdefault(id(slot.parameter), (name, slot))
+    counts = Counter(name for name, _ in first.values())
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"model has several weights that are called {', '.join(twice)}: expected a name for each")
+    return dict(first.values())
 
 
 def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
     nn = sys.modules["torch"].nn
+    norm = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean", "running_var": "moving_variance"}
     names = {
-        nn.Linear: {"weight": "kernel"},
-        nn.LayerNorm: {"weight": "gamma", "bias": "beta"},
-        nn.Embedding: {"weight": "embeddings"},
-        nn.Conv2d: {"weight": "kernel"},
+        (nn.Linear, nn.Conv1d, nn.Conv2d): {"weight": "kernel"},
+        (nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d): norm,
+        (nn.Embedding,): {"weight": "embeddings"},
     }
-    # torch keeps a Linear's weight as (out, in), and a Conv2d's as (out, in, height, width).
-    layouts = {nn.Linear: ((1, 0), (1, 0)), nn.Conv2d: ((2, 3, 1, 0), (3, 2, 0, 1))}
+    # torch keeps a Linear's weight as (out, in), and a convolution's as (out, in, height, width).
+    layouts = {nn.Linear: ((1, 0), (1, 0)), nn.Conv1d: ((2, 1, 0), (2, 1, 0)), nn.Conv2d: ((2, 3, 1, 0), (3, 2, 0, 1))}
+    kept = model.state_dict(keep_vars=True)
+    found = set()
     for path, module in model.named_modules():
-        renamed = next((new for kind, new in names.items() if isinstance(module, kind)), {})
-        for name, parameter in module.named_parameters(recurse=False):
+        renamed = next((new for kinds, new in names.items() if isinstance(module, kinds)), {})
+        for name, tensor in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
+            if ".".join(filter(None, (path, name))) not in kept:
+                continue  # a buffer that is computed anew, and not saved
+            found.add(id(tensor))
             course_name = ".".join(filter(None, (path, renamed.get(name, name))))
             axes = next((axes for kind, axes in layouts.items() if isinstance(module, kind) and name == "weight"), None)
-            yield (course_name, Slot(parameter, *map(_transposing, axes)) if axes else Slot(parameter))
+            yield (course_name, Slot(tensor, *map(_transposing, axes)) if axes else Slot(tensor))
+    if lost := [name for name, value in kept.items() if id(value) not in found]:
+        raise ValueError(
+            f"model keeps {', '.join(lost)} in its state_dict, which is neither a parameter nor a buffer: save it with torch.save"
+        )
 
 
-# What Keras users call the parts of a Transformer, by the course's names.
+# What Keras users call the parts of a Transformer, by the course's names. `output` is taken in a layer of Keras: its attention
+# has query_dense, ..., output_dense, and so has the course's.
 _IN_KERAS = (
     (r"^block_(\d+)\.", r"encoder.blocks.\1."),
     (r"(^|\.)att\.", r"\1attention."),
     (r"(^|\.)ffn\.", r"\1feed_forward."),
     (r"(^|\.)layernorm1\.", r"\1attention_residual.norm."),
     (r"(^|\.)layernorm2\.", r"\1feed_forward_residual.norm."),
+    (r"(^|\.)(query|key|value|output)_dense\.", r"\1\2."),
 )
 
 
-def _renamed(name: str) -> str:
-    for pattern, course in _IN_KERAS:
-        name = re.sub(pattern, course, name)
-    return name
+def _renamed(slots: list[tuple[str, Slot]]) -> list[tuple[str, Slot]]:
+    """With the course's names; where a model has something else of that name, with Keras' own."""
+    renamed = []
+    for name, _ in slots:
+        for pattern, course in _IN_KERAS:
+            name = re.sub(pattern, course, name)
+        renamed.append(name)
+    counts = Counter(renamed)
+    return [(new if counts[new] == 1 else name, slot) for new, (name, slot) in zip(renamed, slots)]
 
 
 def _transposing(axes: tuple[int, ...]) -> Callable[[np.ndarray], np.ndarray]:
     return lambda value: np.transpose(value, axes)
 
 
-def _keras_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
+def _keras_slots(layer: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Slot]]:
+    """All of `layer.weights`: those of the layers in its attributes by the path to them, the others by their own names."""
+    if id(layer) in seen:
+        return
+    seen.add(id(layer))
     keras = sys.modules["keras"]
-    own = {
-        keras.layers.Dense: ("kernel", "bias"),
-        keras.layers.Conv2D: ("kernel", "bias"),
-        keras.layers.LayerNormalization: ("gamma", "beta"),
-        keras.layers.Embedding: ("embeddings",),
-    }
     if isinstance(layer, keras.layers.MultiHeadAttention):
         yield from _keras_attention_slots(layer, path)
         return
-    for kind, names in own.items():
-        if isinstance(layer, kind):
-            yield from ((path + name, Slot(getattr(layer, name))) for name in names if getattr(layer, name) is not None)
-            return
-    if isinstance(layer, (keras.Sequential, keras.Model)) and type(layer).__module__.startswith("keras."):
-        children = {
-            child.name: child for child in layer.layers
-        }  # built by Sequential or the functional API: no attributes to name them by
+    names, of_children = {}, set()
+    for name, child in _keras_children(layer):
+        if isinstance(child, keras.layers.Layer):
+            of_children |= {id(weight) for weight in child.weights}
+            yield from _keras_slots(child, f"{path}{name}.", seen)
+        elif not name.startswith("_"):
+            names[id(child)] = name
+    for weight in layer.weights:
+        if id(weight) not in of_children:
+            yield path + names.get(id(weight), weight.name), Slot(weight)
+
+
+@functools.cache
+def _of_keras() -> frozenset[str]:
+    """The attributes that a model of Keras has for Keras' own use."""
+    return frozenset(vars(sys.modules["keras"].Model(name="bare")))
+
+
+def _keras_children(layer: Any) -> Iterator[tuple[str, Any]]:
+    """The layers and variables that a layer has, by attribute; those of a Sequential or functional model by their names."""
+    keras = sys.modules["keras"]
+    attributes = vars(layer)
+    if hasattr(layer, "named_children"):  # on its PyTorch backend, where a layer is a torch.nn.Module
+        attributes = attributes | dict(layer.named_children())
+    if isinstance(layer, keras.Sequential) or hasattr(layer, "operations"):  # which a functional model has
+        yield from ((child.name, child) for child in layer.layers)
+        private = []
+    else:  # what is private to the layer's author, and neither Keras' nor TensorFlow's
+        private = [name for name in attributes if name.startswith("_") and name not in _of_keras()]
+        private = [name for name in private if not name.startswith("_self_")]
+    public = [name for name in attributes if not name.startswith("_")]
+    for name in (*public, *private):
+        yield from _inside(name, attributes[name])
+
+
+def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value by its name; the items of a list, a tuple or a dict by their own, however deep."""
+    if isinstance(value, (list, tuple, dict)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _inside(f"{name}.{key}", item)
     else:
-        attributes = vars(layer)
-        if hasattr(layer, "named_children"):  # on its PyTorch backend, where a layer is a torch.nn.Module
-            attributes = attributes | dict(layer.named_children())
-        children = {name: value for name, value in attributes.items() if not name.startswith("_")}
-    for name, child in children.items():
-        for key, item in (
-            {f"{name}.{i}": each for i, each in enumerate(child)}.items()
-            if isinstance(child, (list, tuple))
-            else ((name, child),)
-        ):
-            if isinstance(item, keras.Variable) and item.trainable:
-                yield path + key, Slot(item)
-            elif isinstance(item, keras.layers.Layer):
-                # `output` is taken in a layer of Keras: its attention has query_dense, ..., output_dense, and so has the course's
-                yield from _keras_slots(item, f"{path}{key.removesuffix('_dense')}.")
+        yield name, value
 
 
 def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
     """Keras keeps query, key and value kernels as (d_model, heads, head_dim), the output kernel as (heads, head_dim, d_model)."""
     for name in ("query", "key", "value", "output"):
-        dense = getattr(layer, f"{name}_dense")
-        for kind, parameter in (("kernel", dense.kernel), ("bias", dense.bias)):
-            shape = tuple(parameter.shape)
-            if kind == "bias":
+        for weight in getattr(layer, f"{name}_dense").weights:
+            shape = tuple(weight.shape)
+            if weight.name == "bias":
                 course_shape = (int(np.prod(shape)),)
-            else:
-                course_shape = (shape[0] * shape[1], shape[2]) if name == "output" else (shape[0], shape[1] * shape[2])
+            elif weight.name == "kernel":
+                d_in = shape[0] * shape[1] if name == "output" else shape[0]
+                course_shape = (d_in, int(np.prod(shape)) // d_in)
+            else:  # an adapter's
+                course_shape = shape
 
             def to_course(value: np.ndarray, course_shape=course_shape) -> np.ndarray:
                 return value.reshape(course_shape)
@@ -157,7 +206,7 @@ def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
             def from_course(value: np.ndarray, shape=shape) -> np.ndarray:
                 return value.reshape(shape)
 
-            yield f"{path}{name}.{kind}", Slot(parameter, to_course, from_course)
+            yield f"{path}{name}.{weight.name}", Slot(weight, to_course, from_course)
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
@@ -186,7 +235,7 @@ def assign(parameter: Any, value: np.ndarray) -> None:
 
 
 def get_weights(model: Any) -> dict[str, np.ndarray]:
-    """Copy every trainable weight out of a module of any track.
+    """Copy every weight out of a module of any track.
 
     Args:
         model: as for `slots`.
@@ -194,11 +243,25 @@ def get_weights(model: Any) -> dict[str, np.ndarray]:
     Returns:
         name -> array in the course's layout and the model's dtype.
     """
-    return {name: np.ascontiguousarray(slot.to_course(as_numpy(slot.parameter))) for name, slot in slots(model).items()}
+    return {
+        name: np.asarray(slot.to_course(as_numpy(slot.parameter)), order="C") for name, slot in slots(model).items()
+    }
 
 
-def match(expected: dict[str, tuple[int, ...]], given: dict[str, np.ndarray], what: str = "weights") -> None:
-    """Raise one ValueError that lists every array that is missing, unexpected, mis-shaped or not floating-point."""
+def match(
+    expected: dict[str, tuple[int, ...]],
+    given: dict[str, np.ndarray],
+    what: str = "weights",
+    whole: Collection[str] = (),
+) -> None:
+    """Raise one ValueError that lists every array that is missing, unexpected, mis-shaped or of a wrong dtype.
+
+    Args:
+        expected: name -> shape.
+        given: name -> array.
+        what: the arrays, for the error.
+        whole: the names of those that are counts, of whole numbers; all others must be floating-point.
+    """
     wrong = [f"missing: {name}" for name in expected if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in expected]
     wrong += [
@@ -209,12 +272,28 @@ def match(expected: dict[str, tuple[int, ...]], given: dict[str, np.ndarray], wh
     # By its name, because the kind of the bfloat16 that Keras hands out is not "f".
     dtypes = {name: np.asarray(given[name]).dtype.name for name in expected if name in given}
     wrong += [
-        f"{name} has dtype {dtype}, expected floating-point numbers"
+        f"{name} has dtype {dtype}, expected {'whole' if name in whole else 'floating-point'} numbers"
         for name, dtype in dtypes.items()
-        if "float" not in dtype
+        if ("int" if name in whole else "float") not in dtype
     ]
     if wrong:
-        raise ValueError(f"{what} do not fit the model: {'; '.join(wrong)}")
+        message = f"{what} do not fit the model: {'; '.join(wrong)}"
+        if set(expected) != set(given) and _without_numbers(expected) == _without_numbers(given):
+            message += (
+                ". Keras has numbered the layers anew: give each a name, such as Dense(4, name='hidden'),"
+                " or call keras.utils.clear_session() before the model is made"
+            )
+        raise ValueError(message)
+
+
+def counts_among(weights: dict[str, np.ndarray]) -> list[str]:
+    """The names of those that are whole numbers, such as the batches that PyTorch's batch normalization has seen."""
+    return [name for name, array in weights.items() if array.dtype.kind in "iu"]
+
+
+def _without_numbers(names: Iterable[str]) -> list[str]:
+    """The names without the numbers that Keras gives layers that have no name: dense, dense_1, ..."""
+    return sorted(re.sub(r"_\d+\b", "", name) for name in names)
 
 
 def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
@@ -225,11 +304,11 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
         weights: name -> array in the course's layout, as `get_weights` gives them.
 
     Raises:
-        ValueError: if an entry is missing, unexpected, mis-shaped or not floating-point; all of them are listed, and
+        ValueError: if an entry is missing, unexpected, mis-shaped or of a wrong dtype; all of them are listed, and
             the model is unchanged.
     """
-    by_name = slots(model)
-    match({name: array.shape for name, array in get_weights(model).items()}, weights)
+    by_name, own = slots(model), get_weights(model)
+    match({name: array.shape for name, array in own.items()}, weights, whole=counts_among(own))
     for name, slot in by_name.items():
         assign(slot.parameter, slot.from_course(np.asarray(weights[name])))
 
@@ -237,7 +316,7 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
 def save_arrays(arrays: dict[str, np.ndarray], path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
     """Write named arrays, and metadata that JSON can say, to a safetensors file: whole or not at all."""
     contents = safetensors.numpy.save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {name: np.asarray(array, order="C") for name, array in arrays.items()},
         metadata={"course": json.dumps(metadata or {})},
     )
     write_whole(path, contents)

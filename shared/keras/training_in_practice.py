@@ -50,9 +50,17 @@ def _torch_state(model: keras.Model) -> dict[str, str]:
 def _moments(
     model: keras.Model, optimizer: keras.optimizers.Adam
 ) -> list[dict[str, keras.Variable]]:
-    """The optimizer's two means for each weight, by the course's names."""
+    """The optimizer's two means for each weight that it trains, by the course's names.
+
+    ValueError if it keeps more than these, or is another model's.
+    """
     weights = model.trainable_variables
     optimizer.build(weights)
+    in_file = ("iteration", "learning_rate", "_momentum", "_velocity")
+    names = [variable.name for variable in optimizer.variables]
+    if extra := [name for name in names if not name.endswith(in_file)]:
+        expected = "an Adam without amsgrad, use_ema and gradient accumulation"
+        raise ValueError(f"optimizer keeps {extra[0]}: expected {expected}")
     position = {id(weight): number for number, weight in enumerate(weights)}
     moments = []
     for kind in ("momentum", "velocity"):
@@ -60,8 +68,11 @@ def _moments(
         expected = [f"{each.path.replace('/', '_')}_{kind}" for each in weights]
         if [each.name for each in means] != expected:
             raise ValueError("optimizer was made for another model: expected this one's")
-        by_name = slots(model).items()
-        moments.append({n: means[position[id(s.parameter)]] for n, s in by_name})
+        by_name = {}
+        for name, slot in slots(model).items():
+            if slot.trainable:
+                by_name[name] = means[position[id(slot.parameter)]]
+        moments.append(by_name)
     return moments
 
 
@@ -71,6 +82,7 @@ def save_checkpoint(
     """Write all that a run needs to go on; the file is replaced when it is complete.
 
     optimizer: an Adam or an AdamW of keras.optimizers, whose two means the file contains.
+    ValueError if it keeps anything else, such as the maxima of amsgrad.
     """
     expected = "an Adam or an AdamW of keras.optimizers"
     check_optimizer(optimizer, model, keras.optimizers.Adam, expected)
@@ -108,7 +120,9 @@ def load_checkpoint(
     if optimizer is not None:
         expected = "an Adam or an AdamW of keras.optimizers"
         check_optimizer(optimizer, model, keras.optimizers.Adam, expected)
-    found = read_checkpoint(path, model, moments=optimizer is not None)
+    by_name = {} if optimizer is None else slots(model)
+    trained = [weight for weight, slot in by_name.items() if slot.trainable]
+    found = read_checkpoint(path, model, trained, one_count=True)
     if optimizer is not None:
         name = os.path.basename(path)
         variables, moments = _random_states(model), _moments(model, optimizer)
@@ -123,6 +137,6 @@ def load_checkpoint(
         for variable, value in zip(variables, values):
             variable.assign(value)
         for means, arrays in zip(moments, (found.first_moment, found.second_moment)):
-            for weight, slot in slots(model).items():
-                assign(means[weight], slot.from_course(arrays[weight]))
+            for weight in trained:
+                assign(means[weight], by_name[weight].from_course(arrays[weight]))
     set_weights(model, found.weights)

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from ..contracts import Bool, Float, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..frameworks.modes import evaluation_mode
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder
@@ -93,9 +94,8 @@ def predict_sequence(model: MutationModel, sequence: str | Iterable):
     if not real.any(axis=1).all():
         raise ValueError(f"sequence={sequence!r}: expected at least one base in each")
     # 2 run the model without dropout
-    training = model.training
-    logits = model.eval()(tokens)
-    model.train(training)
+    with evaluation_mode(model):
+        logits = model(tokens)
     # 3 take the likeliest base
     bases = logits[..., 1 : 1 + len(NUCLEOTIDES)]
     best = 1 + bases.argmax(axis=-1)

@@ -6,6 +6,7 @@ __all__ = ['Parameter', 'ParameterTree', 'Module', 'Linear', 'Dropout', 'MLP', '
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-imports
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -23,6 +24,19 @@ class Parameter:
         self.grad = np.zeros_like(value)
 
 # %% ../../notebooks/02_models/numpy.ipynb #implementation-4
+def _items(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value); of a list, tuple or dict, its items, however deep."""
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list | tuple):
+        inside = enumerate(value)
+    else:
+        yield path, value
+        return
+    for key, item in inside:
+        yield from _items(f"{path}.{key}", item)
+
+
 class ParameterTree:
     """An object that owns parameters, itself or through the objects in its attributes."""
 
@@ -30,22 +44,19 @@ class ParameterTree:
         """Yield (path, tree) for this one and for every one inside it."""
         yield path, self
         for name, value in vars(self).items():
-            if isinstance(value, list):
-                children = {f"{name}.{i}": item for i, item in enumerate(value)}
-            else:
-                children = {name: value}
-            for key, child in children.items():
+            for key, child in _items(path + name, value):
                 if isinstance(child, ParameterTree):
-                    yield from child.trees(f"{path}{key}.")
+                    yield from child.trees(f"{key}.")
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """Yield (path, parameter), each parameter once, under its first path."""
         seen = set()
         for path, tree in self.trees():
             for name, value in vars(tree).items():
-                if isinstance(value, Parameter) and id(value) not in seen:
-                    seen.add(id(value))
-                    yield path + name, value
+                for key, item in _items(path + name, value):
+                    if isinstance(item, Parameter) and id(item) not in seen:
+                        seen.add(id(item))
+                        yield key, item
 
     def parameters(self) -> dict[str, ndarray]:
         """The arrays by path; change one in place, and the model changes."""

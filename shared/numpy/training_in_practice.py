@@ -13,8 +13,9 @@ from numpy import ndarray
 from ..checks.training import check_optimizer
 from ..data import dna
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
+from ..frameworks.modes import evaluation_mode
 from ..frameworks.weights import get_weights, set_weights
-from .models import Dropout, Module
+from .models import Module
 from .training import AdamW, cross_entropy
 
 # %% ../../notebooks/17_training_in_practice/numpy.ipynb #build-examples-code
@@ -41,22 +42,20 @@ def evaluate(
 ) -> float:
     """The cross-entropy of a model on some data, without dropout."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    was_training = model.training
 
     # 1 switch dropout off
-    model.eval()
-    # 2 predict
-    logits = model(*inputs)
+    with evaluation_mode(model):
+        # 2 predict
+        logits = model(*inputs)
     # 3 measure the loss
-    loss = cross_entropy(logits, targets, ignore_index=ignore_index)
-
-    model.train(was_training)
-    return loss
+    return cross_entropy(logits, targets, ignore_index=ignore_index)
 
 # %% ../../notebooks/17_training_in_practice/numpy.ipynb #checkpoint-save
 def _generators(model: Module) -> dict[str, np.random.Generator]:
     """The random generators of a model's dropout, by path."""
-    return {path: each.rng for path, each in model.trees() if isinstance(each, Dropout)}
+    found = {path: getattr(each, "rng", None) for path, each in model.trees()}
+    kind = np.random.Generator
+    return {path: rng for path, rng in found.items() if isinstance(rng, kind)}
 
 
 def save_checkpoint(path: str | os.PathLike, model: Module, optimizer: AdamW) -> None:
@@ -98,12 +97,13 @@ def load_checkpoint(
     """
     if optimizer is not None:
         check_optimizer(optimizer, model, AdamW, "the AdamW of chapter 09")
-    found = read_checkpoint(path, model, moments=optimizer is not None)
+    trained = () if optimizer is None else optimizer.first_moment
+    found = read_checkpoint(path, model, trained, one_count=True)
     if optimizer is not None:
         states, generators = found.random_states.get("numpy"), _generators(model)
         _check_random_states(states, generators, os.path.basename(path))
         optimizer.steps = found.steps
-        for name in found.weights:
+        for name in trained:
             optimizer.first_moment[name][...] = found.first_moment[name]
             optimizer.second_moment[name][...] = found.second_moment[name]
         for name, state in (states or {}).items():

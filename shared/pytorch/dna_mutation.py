@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ..contracts import Bool, Float, Integer, checked
 from ..data.dna import NUCLEOTIDES, PAD_ID, VOCABULARY, detokenize, tokenize_and_pad
+from ..frameworks.modes import evaluation_mode
 from .attention import padding_mask
 from .embeddings import TokenAndPositionEmbedding
 from .encoder import Encoder
@@ -77,11 +78,9 @@ def predict_sequence(model: MutationModel, sequence: str | Iterable):
     if not real.any(axis=1).all():
         raise ValueError(f"sequence={sequence!r}: expected at least one base in each")
     # 2 run the model without dropout
-    training = model.training
     inputs = torch.tensor(tokens, device=device)
-    with torch.no_grad():
-        logits = model.eval()(inputs)
-    model.train(training)
+    with evaluation_mode(model), torch.no_grad():
+        logits = model(inputs)
     # 3 take the likeliest base
     bases = logits[..., 1 : 1 + len(NUCLEOTIDES)]
     best = 1 + bases.argmax(dim=-1).numpy(force=True)

@@ -8,6 +8,7 @@ import torch
 from numpy import ndarray
 from torch import nn
 
+from ..frameworks.modes import evaluation_mode
 from .training import cross_entropy
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #build-evaluate
@@ -18,40 +19,54 @@ def evaluate(
     ignore_index: int = -100,
 ) -> float:
     """The cross-entropy of a model on some data, without dropout."""
-    device, was_training = next(model.parameters()).device, model.training
+    device = next(model.parameters()).device
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     inputs = [torch.as_tensor(array, device=device) for array in inputs]
     targets = torch.as_tensor(targets, device=device)
 
     # 1 switch dropout off
-    model.eval()
-    with torch.no_grad():
+    with evaluation_mode(model), torch.no_grad():
         # 2 predict
         logits = model(*inputs)
-        # 3 measure the loss
-        loss = cross_entropy(logits, targets, ignore_index=ignore_index)
+    # 3 measure the loss
+    loss = cross_entropy(logits, targets, ignore_index=ignore_index)
 
-    model.train(was_training)
     return loss.item()
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-imports
 import os
 
+import numpy as np
 from torch.optim.lr_scheduler import LambdaLR
 
 from ..checks.training import check_optimizer, check_scheduler
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
-from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
+from ..frameworks.weights import Slot, as_numpy, get_weights, set_weights, slots
 from .training import steps_taken
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-save
+def _trained(model: nn.Module, optimizer: torch.optim.Adam) -> dict[str, Slot]:
+    """The weights that the optimizer trains, by the course's names, in its order.
+
+    ValueError if it keeps more of them than the file has a place for.
+    """
+    groups = optimizer.param_groups
+    kept = {key for state in optimizer.state.values() for key in state}
+    kept |= {"max_exp_avg_sq" for group in groups if group["amsgrad"]}
+    if extra := sorted(kept - {"step", "exp_avg", "exp_avg_sq"}):
+        expected = "expected an Adam without amsgrad, with its two means"
+        raise ValueError(f"optimizer keeps {', '.join(extra)}: {expected}")
+    found = {id(slot.parameter): (name, slot) for name, slot in slots(model).items()}
+    return dict(found[id(each)] for group in groups for each in group["params"])
+
+
 def _moment(
-    model: nn.Module, optimizer: torch.optim.Adam, key: str
+    trained: dict[str, Slot], optimizer: torch.optim.Adam, key: str
 ) -> dict[str, ndarray]:
-    """One of AdamW's two means for each weight, by the course's names and layout."""
+    """One of AdamW's two means for each weight; 0 for one that it hasn't moved yet."""
     found = {}
-    for name, slot in slots(model).items():
+    for name, slot in trained.items():
         value = optimizer.state.get(slot.parameter, {}).get(key)
         value = torch.zeros_like(slot.parameter) if value is None else value
         found[name] = slot.to_course(as_numpy(value))
@@ -64,13 +79,19 @@ def save_checkpoint(
     """Write all that a run needs to go on; the file is replaced when it is complete.
 
     optimizer: an Adam or an AdamW of torch.optim, whose two means the file contains.
+    ValueError if it keeps anything else, such as the maxima of amsgrad.
     """
     check_optimizer(optimizer, model, torch.optim.Adam, "an Adam of torch.optim")
-    moments = [_moment(model, optimizer, key) for key in ("exp_avg", "exp_avg_sq")]
+    trained, steps = _trained(model, optimizer), steps_taken(optimizer)
+    moments = [_moment(trained, optimizer, key) for key in ("exp_avg", "exp_avg_sq")]
+    # a weight counts its own steps: fewer if it was frozen, or had no gradient
+    own_steps = {}
+    for name, slot in trained.items():
+        own_steps[name] = int(optimizer.state.get(slot.parameter, {}).get("step", 0))
     kind = next(model.parameters()).device.type
     states = {"pytorch": torch_random_state(kind)}
-    steps = steps_taken(optimizer)
-    write_checkpoint(path, Checkpoint(get_weights(model), *moments, steps, states))
+    found = Checkpoint(get_weights(model), *moments, steps, states, own_steps)
+    write_checkpoint(path, found)
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-load
 def _set_place(scheduler: LambdaLR, steps: int) -> None:
@@ -99,22 +120,23 @@ def load_checkpoint(
         expected = "an Adam of torch.optim"
         check_optimizer(optimizer, model, torch.optim.Adam, expected)
     check_scheduler(scheduler, optimizer, LambdaLR)
-    found = read_checkpoint(path, model, moments=optimizer is not None)
+    trained = {} if optimizer is None else _trained(model, optimizer)
+    found = read_checkpoint(path, model, trained)
     if optimizer is not None:
         states = found.random_states.get("pytorch", {})
         kind = next(model.parameters()).device.type
         set_torch_random_state(kind, states, os.path.basename(path))
         moments = {"exp_avg": found.first_moment, "exp_avg_sq": found.second_moment}
-        groups = optimizer.param_groups
-        trained = {id(each) for group in groups for each in group["params"]}
-        for name, slot in slots(model).items():
-            if id(slot.parameter) not in trained:
-                continue
-            state = {"step": torch.tensor(float(found.steps))}
-            for key, moment in moments.items():
-                state[key] = torch.zeros_like(slot.parameter)
-                assign(state[key], slot.from_course(moment[name]))
-            optimizer.state[slot.parameter] = state
+        state = {}
+        for number, (name, slot) in enumerate(trained.items()):
+            steps = found.own_steps.get(name, found.steps)
+            if steps:
+                state[number] = {"step": torch.tensor(float(steps))}
+                for key, moment in moments.items():
+                    mean = np.array(slot.from_course(moment[name]))
+                    state[number][key] = torch.from_numpy(mean)
+        # `load_state_dict` puts each on the device of its weight
+        optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
     if scheduler is not None:
         _set_place(scheduler, found.steps)
     set_weights(model, found.weights)

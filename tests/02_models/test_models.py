@@ -121,19 +121,23 @@ def test_gradients_add_up_until_they_are_cleared(rng):
     assert not any(gradient.any() for gradient in linear.gradients().values())
 
 
-def test_names_are_paths_and_lists_are_numbered():
+def test_names_are_paths_and_items_are_numbered_or_named():
     class Stack(numpy_models.Module):
         def __init__(self):
             self.scale = numpy_models.Parameter(np.ones(2))
             self.blocks = [numpy_models.Linear(2, 2, 0), numpy_models.Linear(2, 2, 1)]
+            self.pair = (numpy_models.Parameter(np.ones(1)), numpy_models.Dropout(0.5, 0))
+            self.table = {"x": [[numpy_models.Linear(2, 2, 2)]]}
 
-    names = ["scale", "blocks.0.kernel", "blocks.0.bias", "blocks.1.kernel", "blocks.1.bias"]
+    names = ["scale", "blocks.0.kernel", "blocks.0.bias", "blocks.1.kernel", "blocks.1.bias", "pair.0"]
+    names += ["table.x.0.0.kernel", "table.x.0.0.bias"]
     stack = Stack()
-    assert list(stack.parameters()) == list(stack.gradients()) == names
+    parts = (stack, *stack.blocks, stack.pair[1], stack.table["x"][0][0])
+    assert sorted(stack.parameters()) == sorted(stack.gradients()) == sorted(names)
     stack.eval()
-    assert not any(module.training for module in (stack, *stack.blocks))
+    assert not any(module.training for module in parts)
     stack.train()
-    assert all(module.training for module in (stack, *stack.blocks))
+    assert all(module.training for module in parts)
     assert all(array.dtype == np.float32 for array in stack.astype(np.float32).parameters().values())
 
 

@@ -209,6 +209,9 @@ def test_prediction_keeps_the_mode_of_the_model(track):
     model = make(track, dropout=0.5)
     assert TRACKS[track].predict_sequence(model.train(), TEXTS) == TRACKS[track].predict_sequence(model, TEXTS)
     assert model.training and model.encoder.training
+    model.encoder.eval()
+    TRACKS[track].predict_sequence(model, TEXTS)
+    assert model.training and not model.encoder.training
     TRACKS[track].predict_sequence(model.eval(), TEXTS)
     assert not model.training
 

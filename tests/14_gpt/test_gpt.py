@@ -22,7 +22,6 @@ import shared.numpy.gpt as numpy_track
 import shared.pytorch.gpt as pytorch_track
 from shared import grammar, parity, text
 from shared.checks.gpt import check_logits
-from shared.frameworks.modes import evaluation_mode
 from shared.frameworks.pretrained import gpt2_weights, read_pretrained
 from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
 
@@ -865,14 +864,6 @@ def test_a_slide_reads_half_of_the_window_again_and_no_more(monkeypatch):
     read.clear()
     numpy_track.generate(model, [[3, 1, 4], [2]], 2)  # a longer prompt has tokens that are read and not chosen
     assert read == [1, 1, 1, 1]
-
-
-def test_evaluation_mode_comes_back_after_an_error():
-    model = make("numpy").train()
-    with pytest.raises(ZeroDivisionError), evaluation_mode(model):
-        assert not model.training
-        1 / 0  # noqa: B018
-    assert model.training
 
 
 # Real weights, as the NumPy notebook reads them

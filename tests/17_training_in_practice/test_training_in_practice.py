@@ -114,6 +114,19 @@ def test_keras_and_the_others_evaluate_without_dropout_and_leave_the_mode_as_it_
     assert ignored == pytest.approx(numpy_training.cross_entropy(logits, kept), abs=1e-6)
 
 
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_frozen_part_keeps_its_mode_also_after_an_error(track):
+    model, _ = make(track)
+    inputs, targets = batch_at(0)
+    model.train()
+    model.dropout.eval()
+    PRACTICE[track].evaluate(model, inputs, targets)
+    assert model.training and not model.dropout.training
+    with pytest.raises(ValueError, match="target"):
+        PRACTICE[track].evaluate(model, inputs, targets + 99)
+    assert model.training and not model.dropout.training
+
+
 # Checkpoints
 
 
@@ -431,6 +444,125 @@ def test_pytorch_leaves_frozen_weights_alone(tmp_path):
         assert torch.equal(model.mlp.hidden.bias, before)
         assert len(adam.state_dict()["state"]) == 3
         pytorch_practice.save_checkpoint(tmp_path / "c", model, adam)
+
+
+def with_batch_norm(track):
+    """A classifier with batch normalization, and its Adam."""
+    keras.utils.clear_session()
+    if track == "pytorch":
+        parts = [torch.nn.Linear(FEATURES, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Linear(4, CLASSES)]
+        model = torch.nn.Sequential(*parts)
+        return model, torch.optim.Adam(model.parameters(), 1e-2)
+    layers = keras.layers
+    parts = [layers.Dense(4), layers.BatchNormalization(momentum=0.9), layers.ReLU(), layers.Dense(CLASSES)]
+    return keras.Sequential([keras.Input((FEATURES,)), *parts]), keras.optimizers.Adam(1e-2)
+
+
+def rows_at(step):
+    inputs, targets = batch_at(step)
+    return 3 + 2 * inputs[:, 0], np.maximum(targets[:, 0], 0)
+
+
+@pytest.mark.parametrize("track", ["pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_the_running_means_of_batch_normalization_are_in_the_checkpoint(track, tmp_path):
+    practice, (model, adam), (other, again) = PRACTICE[track], with_batch_norm(track), with_batch_norm(track)
+    MODULES[track].train(model, adam, rows_at, 20)
+    practice.save_checkpoint(tmp_path / "c", model, adam)
+    practice.load_checkpoint(tmp_path / "c", other, again)
+    assert practice.evaluate(other, *rows_at(99)) == practice.evaluate(model, *rows_at(99))
+    went_on = MODULES[track].train(model, adam, rows_at, 23)
+    assert np.array_equal(MODULES[track].train(other, again, rows_at, 23), went_on)
+    assert practice.evaluate(other, *rows_at(99)) == practice.evaluate(model, *rows_at(99))
+
+
+def test_pytorch_weights_that_were_frozen_for_some_steps_go_on_with_their_own_count(tmp_path):
+    def make_frozen():
+        model, _ = make("pytorch", dropout=0.0)
+        return model, torch.optim.AdamW(model.parameters(), lr=0.05)
+
+    def in_two_parts(model, adam, first, last):
+        for freeze, stop in ((True, first), (False, last)):
+            model.mlp.hidden.requires_grad_(not freeze)
+            pytorch_training.train(model, adam, batch_at, stop)
+
+    for first, saved in ((3, 3), (3, 5)):  # saved before, and after, the frozen weights have moved
+        (model, adam), (other, again) = make_frozen(), make_frozen()
+        in_two_parts(model, adam, first, saved)
+        pytorch_practice.save_checkpoint(tmp_path / "c", model, adam)
+        pytorch_practice.load_checkpoint(tmp_path / "c", other, again)
+        for each, optimizer in ((model, adam), (other, again)):
+            each.mlp.hidden.requires_grad_(True)
+            pytorch_training.train(each, optimizer, batch_at, 8)
+        assert_equal(get_weights(other), get_weights(model))
+    numpy_model, numpy_adam = make("numpy")
+    with pytest.raises(ValueError, match=r"c: mlp\.hidden.*2 steps of 5"):  # it has one count for all
+        numpy_practice.load_checkpoint(tmp_path / "c", numpy_model, numpy_adam)
+
+
+def test_pytorch_adam_that_keeps_more_is_refused(tmp_path):
+    model, adam = make("pytorch")
+    maxima = torch.optim.Adam(model.parameters(), amsgrad=True)
+    with pytest.raises(ValueError, match=r"optimizer.*max_exp_avg_sq"):
+        pytorch_practice.save_checkpoint(tmp_path / "c", model, maxima)
+    assert not (tmp_path / "c").exists()
+    pytorch_practice.save_checkpoint(tmp_path / "c", model, adam)
+    with pytest.raises(ValueError, match=r"optimizer.*max_exp_avg_sq"):
+        pytorch_practice.load_checkpoint(tmp_path / "c", model, maxima)
+
+
+@pytest.mark.parametrize("option", [{"amsgrad": True}, {"use_ema": True}])
+@pytest.mark.keras
+def test_keras_adam_that_keeps_more_is_refused(option, tmp_path):
+    model, adam = make("keras")
+    more = keras.optimizers.Adam(1e-3, **option)
+    with pytest.raises(ValueError, match="optimizer"):
+        keras_practice.save_checkpoint(tmp_path / "c", model, more)
+    assert not (tmp_path / "c").exists()
+    keras_practice.save_checkpoint(tmp_path / "c", model, adam)
+    before = get_weights(model)
+    with pytest.raises(ValueError, match="optimizer"):
+        keras_practice.load_checkpoint(tmp_path / "c", model, keras.optimizers.Adam(1e-3, **option))
+    assert_equal(get_weights(model), before)
+
+
+@pytest.mark.keras
+def test_keras_frozen_weights_are_in_the_checkpoint_and_have_no_means(tmp_path):
+    def frozen():
+        model, _ = make("keras")
+        model.mlp.hidden.trainable = False
+        return model, keras.optimizers.AdamW(0.05)
+
+    (model, adam), (other, again) = frozen(), frozen()
+    set_weights(other, {name: array + 1 for name, array in get_weights(other).items()})
+    train("keras", model, adam, batch_at, 3)
+    keras_practice.save_checkpoint(tmp_path / "c", model, adam)
+    keras_practice.load_checkpoint(tmp_path / "c", other, again)
+    assert_equal(get_weights(other), get_weights(model))
+    arrays, _ = load_arrays(tmp_path / "c")
+    assert "model/mlp.hidden.kernel" in arrays and "first_moment/mlp.hidden.kernel" not in arrays
+    losses = [train("keras", *each, batch_at, 6) for each in ((model, adam), (other, again))]
+    assert np.array_equal(*losses)
+
+
+def test_numpy_layers_with_random_numbers_of_their_own_go_on(tmp_path):
+    class Noise(numpy_models.Module):
+        def __init__(self):
+            self.rng = np.random.default_rng(3)
+            self.inner = {"mlp": numpy_models.MLP(FEATURES, HIDDEN, CLASSES, 0)}
+
+        def forward(self, x):
+            return self.inner["mlp"](x + self.rng.normal(size=x.shape))
+
+        def backward(self, grad_output):
+            return self.inner["mlp"].backward(grad_output)
+
+    model, other = Noise(), Noise()
+    adam, again = numpy_training.AdamW(model), numpy_training.AdamW(other)
+    numpy_training.train(model, adam, batch_at, 3)
+    numpy_practice.save_checkpoint(tmp_path / "c", model, adam)
+    numpy_practice.load_checkpoint(tmp_path / "c", other, again)
+    losses = [numpy_training.train(*each, batch_at, 6) for each in ((model, adam), (other, again))]
+    assert np.array_equal(*losses)
 
 
 @pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])

@@ -22,7 +22,11 @@ from shared.frameworks.weights import (
     save_arrays,
     save_weights,
     set_weights,
+    slots,
 )
+from shared.keras.bert import BERTModel
+from shared.keras.gpt import GPTModel
+from shared.keras.real_text import add_lora
 
 pytestmark = pytest.mark.chapter("02", "08")
 
@@ -240,3 +244,196 @@ def test_keras_block_of_its_users_has_the_names_of_the_courses_own():
     outputs = keras.layers.Dense(2, name="attic")(TransformerBlock(8, 2, 12, name="block_10")(inputs))
     found = set(get_weights(keras.Model(inputs, outputs)))
     assert found == {f"encoder.blocks.10.{name}" for name in expected} | {"attic.kernel", "attic.bias"}
+
+
+# Nothing is left out
+
+
+def in_keras(make_parts, call):
+    """A model whose parts are where `make_parts` puts them."""
+
+    class Parts(keras.Model):
+        def __init__(self):
+            super().__init__()
+            make_parts(self, keras.layers.Dense)
+
+        def call(self, x):
+            return call(self, x)
+
+    return Parts()
+
+
+def dict_of_layers(self, dense):
+    self.parts = {"a": dense(4), "b": {"c": dense(4)}}
+
+
+def tuple_and_lists(self, dense):
+    self.pair, self.rows = (dense(4), dense(4)), [[dense(4)], [dense(4)]]
+
+
+def private_layers(self, dense):
+    self._hidden, self.first, self._rest = dense(4), dense(4), [dense(4)]
+
+
+def names_like_the_courses(self, dense):
+    self.head, self.head_dense, self.att, self.attention = dense(4), dense(4), dense(4), dense(4)
+    self.query, self.query_dense = dense(4), dense(4)
+
+
+def shared_layers(self, dense):
+    self.first = dense(4)
+    self.again = [self.first, dense(4)]
+
+
+def in_turn(*layers):
+    def call(self, x):
+        for layer in layers:
+            x = eval(layer, {"self": self})(x)
+        return x
+
+    return call
+
+
+KEPT = {
+    "a dict": lambda: in_keras(dict_of_layers, in_turn("self.parts['a']", "self.parts['b']['c']")),
+    "tuple, list of lists": lambda: in_keras(
+        tuple_and_lists, in_turn("self.pair[0]", "self.pair[1]", "self.rows[0][0]", "self.rows[1][0]")
+    ),
+    "private": lambda: in_keras(private_layers, in_turn("self._hidden", "self.first", "self._rest[0]")),
+    "names like the course's": lambda: in_keras(
+        names_like_the_courses,
+        in_turn("self.head", "self.head_dense", "self.att", "self.attention", "self.query", "self.query_dense"),
+    ),
+    "shared": lambda: in_keras(shared_layers, in_turn("self.first", "self.again[0]", "self.again[1]")),
+    "Conv1D": lambda: keras.layers.Conv1D(4, 3, padding="same"),
+    "DepthwiseConv1D": lambda: keras.layers.DepthwiseConv1D(3, padding="same"),
+    "EinsumDense": lambda: keras.layers.EinsumDense("abc,cd->abd", (None, 4), bias_axes="d"),
+    "BatchNormalization": lambda: keras.layers.BatchNormalization(),
+    "LayerNormalization without scale": lambda: keras.layers.LayerNormalization(scale=False),
+    "LSTM": lambda: keras.layers.LSTM(4),
+    "Bidirectional": lambda: keras.layers.Bidirectional(keras.layers.GRU(4)),
+    "TimeDistributed": lambda: keras.layers.TimeDistributed(keras.layers.Dense(3, name="inner")),
+    "GroupQueryAttention": lambda: in_keras(
+        lambda self, dense: setattr(self, "attend", keras.layers.GroupQueryAttention(2, 4, 1)),
+        lambda self, x: self.attend(x, x),
+    ),
+    "MultiHeadAttention without biases": lambda: in_keras(
+        lambda self, dense: setattr(self, "attend", keras.layers.MultiHeadAttention(2, 3, use_bias=False)),
+        lambda self, x: self.attend(x, x),
+    ),
+    "Sequential with names": lambda: keras.Sequential(
+        [
+            keras.layers.Dense(5, name="wide"),
+            keras.layers.BatchNormalization(name="norm"),
+            keras.layers.Dense(2, name="b"),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+@pytest.mark.keras
+def test_keras_weights_are_all_found_saved_and_loaded(kind, rng, tmp_path):
+    x = rng.normal(size=(2, 5, 4)).astype(np.float32)
+    model, other = KEPT[kind](), KEPT[kind]()
+    for each in (model, other):
+        each(x)
+        for weight in each.weights:  # running means and biases too
+            weight.assign(rng.uniform(0.5, 1.5, weight.shape).astype(np.float32))
+    before = as_numpy(model(x))
+    assert not np.allclose(as_numpy(other(x)), before)
+    assert {id(slot.parameter) for slot in slots(model).values()} == {id(weight) for weight in model.weights}
+    save_weights(model, tmp_path / "weights")
+    load_weights(other, tmp_path / "weights")
+    np.testing.assert_allclose(as_numpy(other(x)), before, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("make", "parts"), [(GPTModel, ["embedding", "norm"]), (BERTModel, ["embedding", "head"])])
+@pytest.mark.keras
+def test_keras_frozen_weights_are_weights(make, parts):
+    model = make(d_model=8, num_heads=2, d_ff=16, vocab_size=11, max_length=8)
+    if not model.built:
+        model.build((None, None))
+    before = get_weights(model)
+    for name in parts:
+        getattr(model, name).trainable = False
+    assert list(get_weights(model)) == list(before)
+    assert any(not slot.trainable for slot in slots(model).values())
+
+
+@pytest.mark.keras
+def test_keras_adapters_are_saved_and_loaded(tmp_path):
+    sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16, "vocab_size": 11, "max_length": 8}
+    tokens = np.array([[1, 2, 3]])
+    model, other = (add_lora(GPTModel(**sizes), 2, 4.0) for _ in range(2))
+    for name, slot in slots(model).items():
+        if "lora" in name:
+            slot.parameter.assign(np.ones(slot.parameter.shape))
+    assert len(slots(model)) == len(model.weights) == len(slots(GPTModel(**sizes))) + 4
+    save_weights(model, tmp_path / "lora")
+    load_weights(other, tmp_path / "lora")
+    np.testing.assert_allclose(as_numpy(other(tokens)), as_numpy(model(tokens)), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="lora_kernel_a"):
+        load_weights(GPTModel(**sizes), tmp_path / "lora")
+
+
+@pytest.mark.keras
+def test_keras_of_one_name_is_refused():
+    """Layers in a set have no path: both kernels would be called `kernel`."""
+    model = in_keras(lambda self, dense: setattr(self, "parts", {dense(4), dense(4)}), lambda self, x: x)
+    for layer in model.parts:
+        layer.build((None, 4))
+    model(np.ones((1, 4)))
+    with pytest.raises(ValueError, match="model.*kernel"):
+        get_weights(model)
+
+
+@pytest.mark.keras
+def test_keras_layers_without_a_name_are_told_to_have_one(tmp_path):
+    first, second = (keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)]) for _ in range(2))
+    save_weights(first, tmp_path / "w")
+    with pytest.raises(ValueError, match=r"missing: dense.*name="):
+        load_weights(second, tmp_path / "w")
+
+
+def test_pytorch_keeps_what_its_state_dict_keeps(rng, tmp_path):
+    def make():
+        norm = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))
+        parts = [nn.Conv1d(4, 4, 1), nn.BatchNorm1d(4), nn.Flatten(), norm, nn.LSTM(4, 3)]
+        return nn.Sequential(*parts).double()
+
+    x = torch.from_numpy(rng.normal(size=(6, 4, 1)))
+    model, other = make(), make()
+    for _ in range(3):
+        model(x)
+    model[0].requires_grad_(False)
+    before = model.eval()(x)[0]
+    state = model.state_dict(keep_vars=True)
+    assert {id(slot.parameter) for slot in slots(model).values()} == {id(each) for each in state.values()}
+    assert get_weights(model)["1.num_batches_tracked"] == 3
+    assert get_weights(model)["0.kernel"].shape == (1, 4, 4)
+    save_weights(model, tmp_path / "weights")
+    load_weights(other, tmp_path / "weights")
+    assert torch.allclose(other.eval()(x)[0], before)
+    assert all(torch.equal(value, other.state_dict()[name]) for name, value in model.state_dict().items())
+    wrong = get_weights(model) | {"1.num_batches_tracked": np.array(0.5)}
+    with pytest.raises(ValueError, match="num_batches_tracked"):
+        set_weights(model, wrong)
+
+
+def test_pytorch_state_that_is_no_tensor_is_refused():
+    class Counting(nn.Linear):
+        def get_extra_state(self):
+            return {"calls": 3}
+
+        def set_extra_state(self, state):
+            pass
+
+    with pytest.raises(ValueError, match=r"model.*0\._extra_state"):
+        get_weights(nn.Sequential(Counting(2, 2)))
+
+
+def test_pytorch_leaves_out_what_it_computes_anew():
+    module = nn.Linear(2, 2)
+    module.register_buffer("table", torch.ones(3), persistent=False)
+    assert list(get_weights(module)) == ["kernel", "bias"]

@@ -98,7 +98,7 @@ TAKES_A_PATH = {
     "load_arrays": ("path", weights.load_arrays),
     "save_weights": ("path", lambda path: weights.save_weights(MODEL, path)),
     "load_weights": ("path", lambda path: weights.load_weights(MODEL, path)),
-    "read_checkpoint": ("path", lambda path: checkpoints.read_checkpoint(path, MODEL, moments=False)),
+    "read_checkpoint": ("path", lambda path: checkpoints.read_checkpoint(path, MODEL)),
     "read_pretrained": ("path", lambda path: pretrained.read_pretrained(path, "gpt2")),
     "read_bert": ("path", pretrained.read_bert),
     "read_tokenizer": ("path", pretrained.read_tokenizer),

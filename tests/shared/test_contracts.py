@@ -142,6 +142,24 @@ def test_torch_compile_sees_no_checks():
     assert torch.equal(torch.compile(double, backend="eager", fullgraph=True)(x), 2 * x)
 
 
+def test_torch_compile_counts_each_function_alone():
+    """PyTorch gives up at the ninth compilation of one code object."""
+    torch._dynamo.reset()
+    limit = torch._dynamo.config.recompile_limit
+
+    def doubling(number):
+        @checked
+        def double(x: Float[torch.Tensor, "length"]) -> Float[torch.Tensor, "length"]:
+            return 2 * x + number
+
+        return double
+
+    x = torch.ones(3)
+    for number in range(limit + 3):
+        compiled = torch.compile(doubling(number), backend="eager", fullgraph=True)
+        assert torch.equal(compiled(x), 2 * x + number)
+
+
 @checked
 def total(*arrays: Float[ndarray, "..."], **named: Float[ndarray, "..."]):
     return sum(map(np.sum, (*arrays, *named.values())))
