@@ -1,95 +1,41 @@
 """Repeat what the notebooks claim of learning, with other seeds, other draws and other kinds of processor: `make evidence`.
 
-Every notebook that calls `learned` is run ten times (five, where a run takes over a minute), each time with every seed
-shifted, and as another of the processors that this machine can play. The values are stored in the chapter's evidence.json.
+Of every notebook that calls `learned`, the cells that these claims need (`claims`) are run ten times (five, where a run takes
+over a minute), each time with every seed shifted, and as another of the processors that this machine can play. The values are
+stored in the chapter's evidence.json.
 """
 
 import argparse
-import ast
 import concurrent.futures
 import functools
-import hashlib
 import json
 import os
 import re
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
+import claims
 import nbformat
 import processors
+from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
 import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from shared import ROOMS, evidence
+from shared import evidence
 from shared.files import write_whole
 
 RUNS, FEWER, LONG = 10, 5, 60  # runs; fewer of a notebook that takes more seconds of a processor
 APART = 1000  # between the shifts of two runs, so that a run over several seeds shares none with the next
 ROUNDED = 6  # digits that are stored
-LESSON = (
-    "numpy",
-    "pytorch",
-    "keras",
-    "data",
-    "frameworks",
-)  # the folders of shared/ on which a measured value can depend
-
-
-def code_of(path: Path) -> str:
-    """The code of a notebook, without the cells of exercises, or that of a module."""
-    if path.suffix == ".py":
-        return path.read_text(encoding="utf-8")
-    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-    return "\n".join(cell.source for cell in cells if not re.search(r"^(check|hint)\(", cell.source, re.MULTILINE))
-
-
-def imported(path: Path) -> set[Path]:
-    """The modules of the course that a notebook or module imports, of those on which a measured value can depend."""
-    rooms = {module: room for room, modules in ROOMS.items() for module in modules}
-    names = set()
-    for node in ast.walk(ast.parse(code_of(path))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom):
-            package = path.relative_to(ROOT).parts[: -node.level] if node.level else ()
-            module = ".".join([*package, *filter(None, [node.module])])
-            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    found = set()
-    for name in names:
-        first, *rest = name.split(".")
-        if first == "shared" and rest:
-            rest = [rooms[rest[0]], *rest] if rest[0] in rooms else rest
-            module = ROOT.joinpath("shared", *rest).with_suffix(".py")
-            found |= {module} if module.is_file() and rest[0] in LESSON else set()
-    return found
-
-
-def without_imports(tree: ast.Module) -> ast.Module:
-    """The code alone: where a name comes from is in the modules that are digested, too."""
-    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return tree
-
-
-def digest(path: Path) -> str:
-    """A digest of a notebook's code and of the modules it comes from; comments, layout and imports don't count."""
-    seen, waiting = set(), [path]
-    while waiting:
-        each = waiting.pop()
-        if each not in seen:
-            seen.add(each)
-            waiting += imported(each)
-    sources = (ast.dump(without_imports(ast.parse(code_of(each)))) for each in sorted(seen))
-    return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
 
 def claimants() -> list[Path]:
     """The notebooks that claim something about learning."""
-    return [path for path in notebooks.notebooks() if re.search(r"\blearned\(", code_of(path))]
+    return [path for path in notebooks.notebooks() if claims.cells(nbformat.read(path, as_version=4))]
 
 
 def stored(path: Path) -> dict:
@@ -99,12 +45,12 @@ def stored(path: Path) -> dict:
 
 
 def is_fresh(path: Path) -> bool:
-    return stored(path).get("digest") == digest(path)
+    return stored(path).get("digest") == claims.digest(path)
 
 
 def folder_of_runs(path: Path) -> Path:
     """Where the runs of this state of the notebook are kept until all are there, so that a stopped command goes on."""
-    return ROOT / ".evidence" / f"{path.parent.name}-{path.stem}-{digest(path)}"
+    return ROOT / ".evidence" / f"{path.parent.name}-{path.stem}-{claims.digest(path)}"
 
 
 def kind_of(number: int) -> str:
@@ -112,7 +58,7 @@ def kind_of(number: int) -> str:
 
 
 def run_once(path: Path, number: int) -> float:
-    """Run a notebook with its seeds shifted by a thousand times number, and keep what it claims; the processor's seconds that this took."""
+    """Run what a notebook's claims need with its seeds shifted by a thousand times number; the processor's seconds that this took."""
     folder = folder_of_runs(path)
     done, aside = folder / f"{number}.jsonl", folder / f"{number}.part"
     if done.is_file():
@@ -120,7 +66,6 @@ def run_once(path: Path, number: int) -> float:
     folder.mkdir(parents=True, exist_ok=True)
     aside.unlink(missing_ok=True)
     variables = {
-        **os.environ,
         **processors.variables(kind_of(number)),
         "EVIDENCE": "strict",
         "EVIDENCE_FILE": str(aside),
@@ -130,11 +75,13 @@ def run_once(path: Path, number: int) -> float:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-m", "jupyter", "execute", "--kernel_name=python3", "--timeout=1200", str(path)]
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = claims.cells(notebook)
     before = os.times()
-    found = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    if found.returncode:
-        sys.exit(f"{path}, seeds shifted by {APART * number}, as {kind_of(number)}:\n{found.stderr[-3000:]}")
+    try:
+        notebooks.execute(notebook, path.parent, **variables)
+    except CellExecutionError as error:
+        sys.exit(f"{path}, seeds shifted by {APART * number}, as {kind_of(number)}:\n{str(error)[-3000:]}")
     after = os.times()
     seconds = after.children_user + after.children_system - before.children_user - before.children_system
     with open(aside, "a", encoding="utf-8") as file:
@@ -145,25 +92,25 @@ def run_once(path: Path, number: int) -> float:
 
 def collect(path: Path, numbers: list[int]) -> None:
     """Write the runs of a notebook into the chapter's table, a line for each claim."""
-    claims: dict[str, dict] = {}
+    found: dict[str, dict] = {}
     for number in numbers:
         lines = (folder_of_runs(path) / f"{number}.jsonl").read_text(encoding="utf-8").splitlines()
         for line in map(json.loads, lines[:-1]):
-            claim = claims.setdefault(line["label"], {"bound": line["bound"], "values": []})
+            claim = found.setdefault(line["label"], {"bound": line["bound"], "values": []})
             if claim["bound"] != line["bound"]:
                 sys.exit(
                     f"{path}: the bound of {line['label']!r} depends on the seed: {claim['bound']}, {line['bound']}"
                 )
             claim["values"].append([float(f"{value:.{ROUNDED}g}") for value in line["values"]])
-    for label, claim in claims.items():
+    for label, claim in found.items():
         if len(claim["values"]) != len(numbers):
             sys.exit(f"{path}: {label!r} was claimed {len(claim['values'])} times in {len(numbers)} runs")
     table = path.parent / evidence.TABLE
     tables = json.loads(table.read_text(encoding="utf-8")) if table.is_file() else {}
     runs = [f"seeds shifted by {APART * number}, kernels: {kind_of(number)}" for number in numbers]
-    tables[path.stem] = {"command": "make evidence", "digest": digest(path), "runs": runs, "claims": claims}
+    tables[path.stem] = {"command": "make evidence", "digest": claims.digest(path), "runs": runs, "claims": found}
     write_whole(table, as_text({name: tables[name] for name in sorted(tables)}))
-    print(f"{table.relative_to(ROOT)}: {len(claims)} claims of {path.stem}, {len(numbers)} runs", flush=True)
+    print(f"{table.relative_to(ROOT)}: {len(found)} claims of {path.stem}, {len(numbers)} runs", flush=True)
 
 
 def as_text(tables: dict) -> str:

@@ -21,6 +21,7 @@ def lesson(monkeypatch, tmp_path):
     path.parent.mkdir(parents=True)
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in code]), path)
     monkeypatch.setattr(repeat, "ROOT", tmp_path)
+    monkeypatch.setattr(repeat.claims, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     shifted = tmp_path / "tools/shifted_seeds/sitecustomize.py"
     shifted.parent.mkdir(parents=True)
@@ -42,23 +43,6 @@ def test_repeating_stores_runs_that_differ(lesson):
     )
     text = (lesson.parent / "evidence.json").read_text()
     assert len(re.findall(r'^  +"(?:mean|each) of ten": \{ "bound": .* \}', text, re.MULTILINE)) == 2  # a line each
-
-
-def test_a_comment_leaves_the_runs_fresh_and_code_does_not(lesson):
-    before = repeat.digest(lesson)
-    notebook = nbformat.read(lesson, as_version=4)
-    notebook.cells[1].source += "  # a reason"
-    nbformat.write(notebook, lesson)
-    assert repeat.digest(lesson) == before
-    notebook.cells[1].source = notebook.cells[1].source.replace("above=0.5", "above=0.6")
-    nbformat.write(notebook, lesson)
-    assert repeat.digest(lesson) != before
-
-
-def test_the_digest_sees_the_modules_that_a_module_imports():
-    path = repeat.ROOT / "notebooks/08_encoder/numpy.ipynb"
-    assert repeat.ROOT / "shared/numpy/attention.py" in repeat.imported(path)
-    assert repeat.ROOT / "shared/numpy/feed_forward.py" in repeat.imported(repeat.ROOT / "shared/numpy/encoder.py")
 
 
 def test_a_bound_that_follows_the_seed_is_refused(lesson):
