@@ -101,6 +101,7 @@ def torch_step(model: nn.Module, rows: torch.Tensor, our_settings: bool) -> Call
 
 
 def train_torch(d_model: int, num_layers: int, length: int, batch: int, repeats: int, clock: Callable) -> None:
+    torch.compiler.reset()  # PyTorch compiles a function for eight models at most
     rows = torch.randint(VOCAB, (batch, length + 1))
     peers = {
         "transformers GPT2": hugging_face(d_model, num_layers),
@@ -148,6 +149,7 @@ def train_keras(d_model: int, num_layers: int, length: int, batch: int, repeats:
 
 
 def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
+    torch.compiler.reset()
     torch.set_float32_matmul_precision("highest")
     model, peer = ours(pytorch_gpt, d_model, num_layers).eval(), hugging_face(d_model, num_layers).eval()
     numpy = ours(numpy_gpt, d_model, num_layers).astype(np.float32)
