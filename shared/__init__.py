@@ -10,6 +10,7 @@ from typing import Any
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
     "data": (
+        "characters",
         "corpus",
         "digits",
         "dna",

@@ -32,7 +32,6 @@ import codecs
 import functools
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -40,6 +39,7 @@ import numpy as np
 
 from ..checks.text import check_texts, check_unicode
 from ..contracts import checked
+from ..data.characters import unicode_class
 from ..data.vocabularies import GPT_SPECIALS, PAD_ID, WORD_SPECIALS, Unit
 from ..data.vocabularies import byte_pair_vocabulary, check_ids, check_merges
 from shared.data.vocabularies import (
@@ -137,7 +137,7 @@ def _stand_in(character: str) -> str:
     """
     if character in " '" or (character.isascii() and character.isalpha()):
         return character
-    category = unicodedata.category(character)[0]
+    category = unicode_class(character)
     if category == "Z" or character in "\t\n\v\f\r\x85":
         return "\n"
     return {"L": "L", "N": "0"}.get(category, "!")
