@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from shared.checks import check_positive
 from shared.checks.text import check_texts
-from shared.data.subwords import train_tokenizer
+from shared.data.subwords import check_reads_text, train_tokenizer
 from shared.data.text import Paragraph
 
 END_ID = 1  # <end>, before and after each paragraph
@@ -76,7 +76,12 @@ def count_bytes(texts: Iterable[str]) -> int:
 
 
 def stream(tokenizer: Tokenizer, texts: Iterable[str]) -> np.ndarray:
-    """All texts as one row of token ids, (length,) int64, with <end> before and after each."""
+    """All texts as one row of token ids, (length,) int64, with <end> before and after each, and nowhere else.
+
+    Raises:
+        ValueError: if the tokenizer would take "<end>" in a text for the end of one.
+    """
+    check_reads_text(tokenizer)
     encodings = tokenizer.encode_batch(check_texts(texts=texts))
     return np.array([END_ID, *(token for each in encodings for token in each.ids[1:])], np.int64)
 
@@ -211,9 +216,10 @@ def which_package(
         in the order of their names, and all others are -100.
 
     Raises:
-        ValueError: if a package has fewer paragraphs.
+        ValueError: if a package has fewer paragraphs, or the tokenizer would take "<end>" in one for its end.
     """
     check_positive(each=each, length=length)
+    check_reads_text(tokenizer)
     by_package: dict[str, list[str]] = {}
     for paragraph in paragraphs:
         by_package.setdefault(paragraph.package, []).append(paragraph.text)

@@ -45,6 +45,9 @@ def _byte_pairs(sentences: list[str], vocab_size: int) -> Tokenizer:
         show_progress=False,
     )
     tokenizer.train_from_iterator(sentences, trainer)
+    tokenizer.encode_special_tokens = (
+        True  # "<end>" in a text is text; no file keeps this, so `read_tokenizer` sets it again
+    )
     return tokenizer
 
 
@@ -53,8 +56,9 @@ def train_tokenizer(sentences: Iterable[str], kind: str, vocab_size: int) -> Tok
 
     Args:
         sentences: strings, such as `shared.grammar.sample` or `shared.grammar.read_corpus` give.
-        kind: "wordpiece" as BERT has it, lower case, each sentence encoded as [CLS] ... [SEP], special tokens BERT_SPECIALS; or "bpe", byte-level byte
-            pairs as GPT-2 has them, each sentence encoded as <end> ... <end>, special tokens GPT_SPECIALS.
+        kind: "wordpiece" as BERT has it, lower case, each sentence encoded as [CLS] ... [SEP], special tokens BERT_SPECIALS, also where a sentence spells
+            one: "[MASK]" is how a gap is written; or "bpe", byte-level byte pairs as GPT-2 has them, each sentence encoded as <end> ... <end>, special
+            tokens GPT_SPECIALS, and "<end>" in a sentence is text.
         vocab_size: the most tokens that the vocabulary may have, special ones and single characters (or 256 bytes) included.
 
     Returns:
@@ -76,6 +80,22 @@ def train_tokenizer(sentences: Iterable[str], kind: str, vocab_size: int) -> Tok
     return tokenizer
 
 
+def check_reads_text(tokenizer: Tokenizer) -> None:
+    """Raise unless the names of special tokens in a text are text, as they are in any tokenizer but BERT's.
+
+    Raises:
+        TypeError: if tokenizer is no Tokenizer.
+        ValueError: if a text that spells the end of a text would end there.
+    """
+    if not isinstance(tokenizer, tokenizers.Tokenizer):
+        raise TypeError(f"tokenizer is a {type(tokenizer).__name__}: expected a tokenizers.Tokenizer")
+    if not tokenizer.encode_special_tokens and not isinstance(tokenizer.model, models.WordPiece):
+        raise ValueError(
+            "tokenizer.encode_special_tokens is False, so <end> in a text would end it: expected True, "
+            "as `train_tokenizer` and `read_tokenizer` set it (a copy or a file of a tokenizer has lost it)"
+        )
+
+
 def encode_batch(tokenizer: Tokenizer, sentences: Iterable[str], max_length: int | None = None) -> np.ndarray:
     """Turn sentences into token ids, special tokens around each, padded at the end.
 
@@ -89,10 +109,9 @@ def encode_batch(tokenizer: Tokenizer, sentences: Iterable[str], max_length: int
 
     Raises:
         TypeError: if tokenizer is no Tokenizer, sentences is a single string or holds something else than strings, or max_length is not a whole number.
-        ValueError: if there is no sentence, or one has more tokens than max_length.
+        ValueError: if there is no sentence, one has more tokens than max_length, or the tokenizer takes "<end>" in a sentence for its end.
     """
-    if not isinstance(tokenizer, tokenizers.Tokenizer):
-        raise TypeError(f"tokenizer is a {type(tokenizer).__name__}: expected a tokenizers.Tokenizer")
+    check_reads_text(tokenizer)
     rows = [encoding.ids for encoding in tokenizer.encode_batch(check_texts(sentences=sentences))]
     result = np.full((len(rows), check_width([len(row) for row in rows], max_length)), PAD_ID, np.int64)
     for tokens, row in zip(result, rows):

@@ -68,7 +68,9 @@ def test_it_is_one_model_in_the_three_tracks_and_in_transformers(shipped):
     words = transformers.AutoTokenizer.from_pretrained(pretrained.shipped())
     tokenizer = pretrained.read_tokenizer(pretrained.shipped())
     sentence = "This function returns the number of rows, and the number of columns."
-    assert words(sentence).input_ids == tokenizer.encode(sentence).ids
+    for each in (sentence, "a <end> in a text, and <pad>"):
+        assert words(each).input_ids == tokenizer.encode(each).ids
+        assert tokenizer.decode(tokenizer.encode(each).ids) == f" {each}"
     ids = np.array([tokenizer.encode(sentence).ids[:-1]])
     in_numpy = NumpyGPT.from_pretrained(pretrained.shipped()).astype(np.float64)
     with torch.no_grad():
@@ -450,6 +452,10 @@ def test_writing_and_reading_is_the_same_model_in_float16(folder, tokenizer):
     for name, value in get_weights(model).items():
         np.testing.assert_array_equal(weights[name], value.astype(np.float16).astype(np.float32))
     assert pretrained.read_tokenizer(path).to_str() == tokenizer.to_str()
+    spelled = "<end> of a <pad>"
+    assert pretrained.read_tokenizer(path).encode(spelled).ids == tokenizer.encode(spelled).ids
+    transformers = pytest.importorskip("transformers")
+    assert transformers.AutoTokenizer.from_pretrained(path)(spelled).input_ids == tokenizer.encode(spelled).ids
     assert not list(path.glob("*.part"))
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from shared.data import corpus, text
 from shared.data.text import Paragraph
@@ -61,6 +62,30 @@ def test_a_stream_has_an_end_around_each_text(tokenizer):
     between = [tokens[start + 1 : end] for start, end in pairwise(ends)]
     assert [tokenizer.decode(each).strip() for each in between] == texts
     assert corpus.count_bytes(["ab", "é"]) == 3 + 3
+
+
+def test_a_text_that_spells_an_end_ends_where_it_ends(tokenizer):
+    spelled = ["the <end> of <pad>", "<end>", "plain"]
+    tokens = corpus.stream(tokenizer, spelled)
+    assert np.count_nonzero(tokens == corpus.END_ID) == 4 and text.PAD_ID not in tokens
+    assert tokenizer.decode(tokens) == "".join(f" {each}" for each in spelled)
+    paragraphs = [Paragraph("a <end> b", "p", "p.m"), Paragraph("<pad> <end>", "q", "q.m")]
+    inputs, targets = corpus.which_package(tokenizer, paragraphs, 1, 40)
+    for row, asked, each in zip(inputs, targets, paragraphs):
+        (end,) = np.flatnonzero(asked != corpus.COUNTED_OUT)
+        assert text.PAD_ID not in row and corpus.END_ID not in row[1:end] and (row[end:] == corpus.END_ID).all()
+        assert tokenizer.decode(row[:end]) == f" {each.text}"
+
+
+def test_a_tokenizer_that_would_end_a_text_there_is_refused(tokenizer):
+    copied = Tokenizer.from_str(tokenizer.to_str())  # the library's switch is in no copy
+    for call in (
+        lambda: corpus.stream(copied, ["a"]),
+        lambda: corpus.which_package(copied, made(6), 1, 12),
+        lambda: corpus.prepare(made(6), tokenizer=copied),
+    ):
+        with pytest.raises(ValueError, match=r"\btokenizer\b"):
+            call()
 
 
 @pytest.mark.parametrize("count", [6, 11, 12, 13])

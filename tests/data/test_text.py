@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
-from shared import grammar, text
+from shared import grammar, pretrained, text
 
 KINDS = {"wordpiece": 400, "bpe": 600}
 CORPUS = grammar.sample(2000, 0)
@@ -45,6 +46,37 @@ def test_byte_pairs_lose_nothing(trained):
         assert trained["bpe"].decode(trained["bpe"].encode(words).ids) == f" {words}"
 
     check()
+
+
+SPELLED = ["<end>", "<pad>", "the <pad> token and the <end> token", "a<end>b", "<end><end> <pad>"]
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_a_special_token_that_a_text_spells_is_text(trained, spelled):
+    tokenizer = text.train_tokenizer([spelled, "plain text"], "bpe", 300)
+    for one in (trained["bpe"], tokenizer):
+        first, *ids, last = one.encode(spelled).ids
+        assert first == last == 1 and min(ids) > 1
+        assert one.decode([first, *ids, last, 0]) == f" {spelled}" == one.decode(ids)
+        assert one.decode([first, *ids, 0], skip_special_tokens=False) == f"<end> {spelled}<pad>"
+        np.testing.assert_array_equal(text.encode_batch(one, ["a", spelled])[1], [first, *ids, last])
+
+
+def test_the_model_of_bert_reads_a_mask_in_a_text_as_a_mask(trained):
+    ids = text.encode_batch(trained["wordpiece"], ["the [MASK] walked [SEP] [PAD]"])[0]
+    assert [ids[2], ids[4], ids[5]] == [4, 3, 0] and [ids[0], ids[-1]] == [2, 3]
+
+
+def test_a_file_of_byte_pairs_is_read_as_they_were_and_bert_s_too(trained, tmp_path):
+    for kind, spelled in (("bpe", "a <end> b <pad>"), ("wordpiece", "the [MASK] walked")):
+        trained[kind].save(str(tmp_path / "tokenizer.json"))
+        read = pretrained.read_tokenizer(tmp_path)
+        assert read.encode(spelled).ids == trained[kind].encode(spelled).ids
+    # The library's own switch is in no file and no copy.
+    copied = Tokenizer.from_str(trained["bpe"].to_str())
+    assert 1 in copied.encode("a <end> b").ids[1:-1]
+    with pytest.raises(ValueError, match=r"\btokenizer\b"):
+        text.encode_batch(copied, ["a <end> b"])
 
 
 def test_wordpiece_marks_what_it_does_not_know(trained):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models
 
 from shared.files import check_path, write_whole
 from shared.frameworks.hugging_face.settings import refusal
@@ -110,6 +110,8 @@ def write_model(
 def read_tokenizer(path: str | os.PathLike) -> Tokenizer:
     """The tokenizer of a Hugging Face model directory, from its tokenizer.json.
 
+    The name of a special token in a text is text, as "<end>" is: `token_to_id` gives its id. BERT's tokenizer keeps its own way, in which "[MASK]" is a gap.
+
     Raises:
         FileNotFoundError: if there is no such directory, or it has no tokenizer.json.
         ValueError: if the file is truncated or foreign.
@@ -118,6 +120,8 @@ def read_tokenizer(path: str | os.PathLike) -> Tokenizer:
     file = Path(path) / "tokenizer.json"
     read_json(file)
     try:
-        return Tokenizer.from_file(str(file))
+        tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # tokenizers raises nothing narrower
         raise ValueError(f"tokenizer.json is no tokenizer: {error}") from error
+    tokenizer.encode_special_tokens = not isinstance(tokenizer.model, models.WordPiece)
+    return tokenizer

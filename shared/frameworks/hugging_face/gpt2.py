@@ -164,5 +164,6 @@ def write_gpt2(
         arrays[f"transformer.{theirs}"] = whole.astype(np.float16)
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<end>", "eos_token": "<end>"}
     settings |= {"model_max_length": arguments["max_length"], "clean_up_tokenization_spaces": False}
+    settings |= {"split_special_tokens": True}  # "<end>" in a text is text there, too
     files = {"tokenizer.json": tokenizer.to_str(pretty=True), "tokenizer_config.json": json.dumps(settings, indent=2)}
     write_model(path, config, arrays, files)
