@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from shared.checks import check_positive
 from shared.checks.text import check_texts
 from shared.data.subwords import check_reads_text, train_tokenizer
-from shared.data.text import Paragraph
+from shared.data.text import PARAGRAPHS_A_PART, Paragraph
 
 END_ID = 1  # <end>, before and after each paragraph
 COUNTED_OUT = -100  # a target that no loss counts
@@ -43,7 +43,10 @@ def split(paragraphs: Iterable[Paragraph]) -> Split:
     paragraphs = list(paragraphs)
     modules = sorted({each.module for each in paragraphs}, key=hash_fraction)
     if len(modules) < 3:
-        raise ValueError(f"paragraphs come from {len(modules)} modules or parts of a file: expected at least 3")
+        raise ValueError(
+            f"paragraphs: got {len(paragraphs)}, of {len(modules)} modules; expected those of 3 modules at least. In a file of "
+            f"your own, separate paragraphs by an empty line: {PARAGRAPHS_A_PART} of them count as a module"
+        )
     third = len(modules) // 3  # a small corpus has a module for each part
     test = [module for module in modules[:third] if hash_fraction(module) < SHARE] or modules[:1]
     others = modules[len(test) :]

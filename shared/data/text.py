@@ -208,7 +208,8 @@ def _of_file(file: str | Path) -> list[Paragraph]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"file={str(file)!r}: expected text in UTF-8; byte {error.start} is not") from error
-    found = dict.fromkeys(" ".join(block.split()) for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # as Windows and old Macs end a line
+    found = dict.fromkeys(" ".join(block.split()) for block in re.split(r"\n\s*\n", text))
     found.pop("", None)
     if not found:
         raise ValueError(f"file={str(file)!r}: expected text, the file is empty")

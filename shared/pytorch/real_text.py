@@ -230,7 +230,8 @@ def pretrain(
 ) -> History:
     """Train a GPT on real text, and write it to a folder as Hugging Face does.
 
-    file: a text of your own in UTF-8, instead of the docstrings of packages.
+    file: a text of your own in UTF-8, with empty lines between its paragraphs, instead
+        of the docstrings of packages.
     every: the number of steps between two measurements. A run that was stopped goes on
         from the last one when it is started again with the same arguments.
     precision: None takes what is faster here, or what the run began with.

@@ -88,6 +88,12 @@ def test_a_tokenizer_that_would_end_a_text_there_is_refused(tokenizer):
             call()
 
 
+def test_a_file_of_too_few_paragraphs_says_what_ends_one(tmp_path):
+    (tmp_path / "story.txt").write_text("\n".join(f"Line {i} of a text." for i in range(100)))
+    with pytest.raises(ValueError, match=r"^paragraphs\b.*\bempty line\b"):
+        corpus.prepare(text.docstrings(file=tmp_path / "story.txt"))
+
+
 @pytest.mark.parametrize("count", [6, 11, 12, 13])
 def test_every_token_but_the_first_is_a_target_once(count):
     tokens = np.arange(2, 2 + count)

@@ -288,6 +288,13 @@ def test_a_file_of_ones_own(tmp_path):
     assert text.docstrings(file=str(file)) == found and found[0].package == "story"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
+def test_a_paragraph_ends_at_an_empty_line_of_any_system(end, tmp_path):
+    lines = ["One", "two.", "", "Three", "four.", " \t", "", "Five."]
+    (tmp_path / "story.txt").write_bytes(end.join([*lines, ""]).encode())
+    assert [each.text for each in text.docstrings(file=tmp_path / "story.txt")] == ["One two.", "Three four.", "Five."]
+
+
 @pytest.mark.parametrize("content, reason", [(b"", "empty"), (b" \n\n ", "empty"), (b"ab\xff", "byte 2")])
 def test_a_bad_file_is_refused(content, reason, tmp_path):
     (tmp_path / "bad.txt").write_bytes(content)
