@@ -428,6 +428,15 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
     pd.testing.assert_frame_equal(read_csv(path), as_table([("ACG", "GGR"), ("T", "T")]))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "old mac"])
+def test_a_file_of_any_system_is_read(end, tmp_path):
+    path = tmp_path / "pairs"
+    path.write_bytes(end.join(["", "note,ancestor,descendant,note", "x,ACG,GGR,y", "", "x,T,T,y", ""]).encode())
+    pd.testing.assert_frame_equal(read_csv(path), as_table([("ACG", "GGR"), ("T", "T")]))
+    path.write_bytes(end.join([">1", "AC", "G", ">2", "GG", "R", "", ">3", "T", ">4", "T", ""]).encode())
+    pd.testing.assert_frame_equal(read_fasta(path), as_table([("ACG", "GGR"), ("T", "T")]))
+
+
 def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "pairs.csv"
     write_csv(as_table([("AC", "AC")]), path)
@@ -435,6 +444,11 @@ def test_write_csv_refuses_bad_tables_and_keeps_the_old_file(tmp_path, monkeypat
     for table, error, place in [
         ([("A", "A")], TypeError, "table"),
         (pd.DataFrame({"ancestor": ["A"]}), ValueError, "table has no column descendant"),
+        (
+            pd.DataFrame([["A", "A", "C"]], columns=["ancestor", "descendant", "ancestor"]),
+            ValueError,
+            "columns ancestor",
+        ),
         (as_table([]), ValueError, "table"),
         (as_table([("A", "A"), ("A", "X")]), ValueError, "row 1 of table"),
         (as_table([("A", "AC")]), ValueError, "row 0 of table"),
@@ -475,6 +489,11 @@ BAD_FILES = [
     (read_csv, "ancestor,child\nA,A\n", "no column descendant"),
     (read_csv, "ACG;ACG\n", "no column ancestor and no column descendant"),
     (read_csv, "ancestor,descendant\n\n", "no pairs"),
+    (read_csv, " \n,\n\n", "is empty"),
+    (read_csv, "ancestor,descendant,ancestor\nA,A,C\n", r"\bcolumns ancestor\b"),
+    (read_csv, "a,descendant,ancestor, descendant\nA,A,A,A\n", r"\bcolumns descendant\b"),
+    (read_csv, "\n\nancestor,descendant\nA,A\nA,N\n", "row 5 .*'N'"),
+    (read_csv, "ancestor,descendant\rA,A\rA,N\r", "row 3 .*'N'"),
     (read_csv, "ancestor,descendant\n" + "A,A\n" * 15 + "AC,AX\nZ,Z\n", "row 17 .*'X'"),
     (read_csv, "ancestor,descendant\nA,A\n\n\nA,N\n", "row 5 .*'N'"),
     (read_csv, "ancestor,descendant\nß,A\n", "row 2 .*'ß'"),

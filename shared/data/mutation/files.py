@@ -38,11 +38,15 @@ def _check_pairs(ancestors: list[str], descendants: list[str], where: Callable[[
 
 
 def _check_columns(columns: Iterable[str], name: str) -> None:
+    columns = list(columns)
     missing = [column for column in ("ancestor", "descendant") if column not in columns]
     if missing:
         raise ValueError(
             f"{name} has no column {' and no column '.join(missing)}; found: {', '.join(map(str, columns)) or 'none'}"
         )
+    for column in ("ancestor", "descendant"):
+        if columns.count(column) > 1:
+            raise ValueError(f"{name} has {columns.count(column)} columns {column}: expected one")
 
 
 def write_csv(table: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -54,7 +58,8 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike) -> None:
 
     Raises:
         TypeError: if table is not a pandas.DataFrame, or a sequence is not a string.
-        ValueError: if a column is missing, or a pair would be refused by `read_csv`; the message counts the table's rows from 0.
+        ValueError: if one of the two columns is missing or there twice, or a pair would be refused by `read_csv`; the message counts the
+            table's rows from 0.
         OSError: if the file cannot be written.
     """
     if not isinstance(table, pd.DataFrame):
@@ -88,8 +93,8 @@ def read_csv(path: str | os.PathLike) -> pd.DataFrame:
         A table with the string columns ancestor and descendant.
 
     Raises:
-        ValueError: if a column is missing, there is no pair, a sequence is empty or holds something else than A, C, G, T, R, or the two sequences of a pair
-            differ in length; the message counts lines as a text editor does, with the header in row 1.
+        ValueError: if one of the two columns is missing or there twice, there is no pair, a sequence is empty or holds something else than
+            A, C, G, T, R, or the two sequences of a pair differ in length; the message counts lines from 1, as a text editor does.
         OSError: if the file cannot be read.
     """
     check_path(path=path)
@@ -98,14 +103,13 @@ def read_csv(path: str | os.PathLike) -> pd.DataFrame:
     with _long_fields(), open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
-            header = [column.strip() for column in next(reader, [])]
+            filled = (fields for fields in reader if any(field.strip() for field in fields))
+            header = [column.strip() for column in next(filled, [])]
             if not header:
                 raise ValueError(f"{name} is empty: expected a first row with the columns ancestor and descendant")
             _check_columns(header, name)
             indices = {column: header.index(column) for column in columns}
-            for fields in reader:
-                if not any(field.strip() for field in fields):
-                    continue
+            for fields in filled:
                 if len(fields) != len(header):
                     raise ValueError(
                         f"row {reader.line_num} of {name}: {len(fields)} fields; expected {len(header)}, as in the header"
