@@ -8,6 +8,7 @@ import contextlib
 import json
 import numbers
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -198,11 +199,19 @@ def _write(path: str | os.PathLike, content: dict) -> None:
     write_whole(path, json.dumps(content, ensure_ascii=False, indent=0))
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict:
+    """An object of JSON as a dict, which would keep the last of two entries with one name."""
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"{name} is there {count} times: expected it once")
+    return dict(pairs)
+
+
 def _read(path: str | os.PathLike, kind: str, keys: set[str]) -> dict:
     check_path(path=path)
     with _named(path):
         try:
-            content = json.loads(Path(path).read_bytes().decode())
+            content = json.loads(Path(path).read_bytes().decode("utf-8-sig"), object_pairs_hook=_each_once)
         except UnicodeDecodeError as error:
             raise ValueError(f"expected JSON in UTF-8; byte {error.start} is not") from error
         except json.JSONDecodeError as error:

@@ -653,6 +653,14 @@ def test_saved_in_one_track_and_loaded_in_every(track, words, letters, pairs, tm
 
 
 @EVERY_TRACK
+def test_a_file_that_an_editor_has_saved_is_read(track, pairs, tmp_path):
+    pairs["numpy"].save(tmp_path / "pairs.json")
+    content = (tmp_path / "pairs.json").read_bytes()
+    (tmp_path / "pairs.json").write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
+    assert track.BytePairTokenizer.load(tmp_path / "pairs.json").merges == pairs["numpy"].merges
+
+
+@EVERY_TRACK
 def test_a_file_is_written_whole_or_not_at_all(track, pairs, tmp_path, monkeypatch):
     name = track.__name__.split(".")[1]
     file = tmp_path / "pairs.json"
@@ -690,6 +698,7 @@ BAD_FILES = [
     ("SimpleTokenizer", WORDS.replace('"a"', '"a b"'), r"vocabulary\[2\]"),
     ("SimpleTokenizer", WORDS.replace('"a"', '"a", "a"'), "vocabulary holds 'a'"),
     ("SimpleTokenizer", WORDS.replace('"a"', '"a\\ud800"'), r"vocabulary\[2\]"),
+    ("SimpleTokenizer", WORDS.replace('"unit"', '"unit": "letter", "unit"'), "unit is there 2 times"),
     ("SimpleTokenizer", WORDS.replace('"[PAD]", ', ""), r"vocabulary begins with \['\[UNK\]'"),
     ("BytePairTokenizer", WORDS, "merges; .* unit, vocabulary"),
     ("BytePairTokenizer", MERGES[:-3], f"JSON; .* character {len(MERGES) - 3}"),
