@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shared.frameworks.weights import counts_among, get_weights, load_arrays, match, save_arrays
+from shared.frameworks.weights import get_weights, load_arrays, match, other_dtypes, save_arrays
 
 GROUPS = ("model", "first_moment", "second_moment")
 
@@ -75,7 +75,7 @@ def read_checkpoint(
     expected = {f"model/{weight}": array for weight, array in own.items()}
     expected |= {f"{group}/{weight}": own[weight] for group in GROUPS[1:] for weight in trained}
     wanted = {key: array for key, array in arrays.items() if trained or not key.startswith(GROUPS[1:])}
-    match({key: array.shape for key, array in expected.items()}, wanted, name, counts_among(expected))
+    match({key: array.shape for key, array in expected.items()}, wanted, name, other_dtypes(expected))
     weights = {weight: arrays[f"model/{weight}"] for weight in own}
     moments = [{weight: arrays[f"{group}/{weight}"] for weight in trained} for group in GROUPS[1:]]
     return Checkpoint(weights, *moments, steps, random_states, own_steps)

@@ -12,8 +12,9 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,7 +228,8 @@ def assign(parameter: Any, value: np.ndarray) -> None:
     if "torch" in sys.modules and isinstance(parameter, sys.modules["torch"].Tensor):
         with sys.modules["torch"].no_grad():
             # PyTorch reads neither NumPy's bfloat16 nor a foreign byte order; float64 has room for both.
-            parameter.copy_(sys.modules["torch"].from_numpy(np.array(value, np.float64)).to(parameter.dtype))
+            readable = np.array(value, np.float64) if parameter.is_floating_point() else np.array(value)
+            parameter.copy_(sys.modules["torch"].from_numpy(readable).to(parameter.dtype))
     elif "keras" in sys.modules and isinstance(parameter, sys.modules["keras"].Variable):
         parameter.assign(np.array(value, parameter.dtype))
     else:
@@ -252,7 +254,7 @@ def match(
     expected: dict[str, tuple[int, ...]],
     given: dict[str, np.ndarray],
     what: str = "weights",
-    whole: Collection[str] = (),
+    dtypes: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Raise one ValueError that lists every array that is missing, unexpected, mis-shaped or of a wrong dtype.
 
@@ -260,7 +262,7 @@ def match(
         expected: name -> shape.
         given: name -> array.
         what: the arrays, for the error.
-        whole: the names of those that are counts, of whole numbers; all others must be floating-point.
+        dtypes: name -> dtype, of those that are no floating-point numbers; all others must be.
     """
     wrong = [f"missing: {name}" for name in expected if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in expected]
@@ -269,13 +271,12 @@ def match(
         for name, shape in expected.items()
         if name in given and np.shape(given[name]) != shape
     ]
-    # By its name, because the kind of the bfloat16 that Keras hands out is not "f".
-    dtypes = {name: np.asarray(given[name]).dtype.name for name in expected if name in given}
-    wrong += [
-        f"{name} has dtype {dtype}, expected {'whole' if name in whole else 'floating-point'} numbers"
-        for name, dtype in dtypes.items()
-        if ("int" if name in whole else "float") not in dtype
-    ]
+    for name in expected:
+        if name in given:
+            # By its name, because the kind of the bfloat16 that Keras hands out is not "f".
+            dtype = np.asarray(given[name]).dtype.name
+            if dtype != dtypes[name] if name in dtypes else "float" not in dtype:
+                wrong.append(f"{name} has dtype {dtype}, expected {dtypes.get(name, 'floating-point numbers')}")
     if wrong:
         message = f"{what} do not fit the model: {'; '.join(wrong)}"
         if set(expected) != set(given) and _without_numbers(expected) == _without_numbers(given):
@@ -286,9 +287,10 @@ def match(
         raise ValueError(message)
 
 
-def counts_among(weights: dict[str, np.ndarray]) -> list[str]:
-    """The names of those that are whole numbers, such as the batches that PyTorch's batch normalization has seen."""
-    return [name for name, array in weights.items() if array.dtype.kind in "iu"]
+def other_dtypes(weights: dict[str, np.ndarray]) -> dict[str, str]:
+    """Name -> dtype of those that are no floating-point numbers, such as a count of batches or a mask."""
+    dtypes = {name: array.dtype.name for name, array in weights.items()}
+    return {name: dtype for name, dtype in dtypes.items() if "float" not in dtype}
 
 
 def _without_numbers(names: Iterable[str]) -> list[str]:
@@ -308,7 +310,7 @@ def set_weights(model: Any, weights: dict[str, np.ndarray]) -> None:
             the model is unchanged.
     """
     by_name, own = slots(model), get_weights(model)
-    match({name: array.shape for name, array in own.items()}, weights, whole=counts_among(own))
+    match({name: array.shape for name, array in own.items()}, weights, dtypes=other_dtypes(own))
     for name, slot in by_name.items():
         assign(slot.parameter, slot.from_course(np.asarray(weights[name])))
 

@@ -421,6 +421,23 @@ def test_pytorch_keeps_what_its_state_dict_keeps(rng, tmp_path):
         set_weights(model, wrong)
 
 
+def test_pytorch_buffers_of_other_dtypes_are_kept(tmp_path):
+    class Masked(nn.Linear):
+        def __init__(self, fill):
+            super().__init__(2, 2)
+            self.register_buffer("mask", torch.full((2, 2), fill, dtype=torch.bool).tril())
+            self.register_buffer("seed", torch.tensor(2**60 + int(fill)))
+            self.register_buffer("turn", torch.tensor([1j, 2 + int(fill)]))
+
+    model, other = Masked(True), Masked(False)
+    save_weights(model, tmp_path / "w")
+    load_weights(other, tmp_path / "w")
+    assert all(torch.equal(value, other.state_dict()[name]) for name, value in model.state_dict().items())
+    for name in ("mask", "seed", "turn"):
+        with pytest.raises(ValueError, match=name):
+            set_weights(model, get_weights(model) | {name: np.ones(model.state_dict()[name].shape, np.float32)})
+
+
 def test_pytorch_state_that_is_no_tensor_is_refused():
     class Counting(nn.Linear):
         def get_extra_state(self):
