@@ -96,6 +96,14 @@ def check_floats(**arrays: Any) -> None:
             raise TypeError(f"{name} has dtype {array.dtype}: expected floating-point numbers")
 
 
+def check_model(model: Any) -> None:
+    """Raise TypeError unless this is a model of one of the three frameworks, as far as its methods say."""
+    is_model = hasattr(model, "parameters") or hasattr(model, "trainable_variables")
+    if isinstance(model, type) or not is_model:
+        came = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise TypeError(f"model is {came}: expected a model of NumPy's track, of PyTorch or of Keras")
+
+
 def check_entries(names: tuple[str, ...], **mappings: Any) -> None:
     """Raise ValueError unless every mapping has an entry for each of the names."""
     for argument, mapping in mappings.items():

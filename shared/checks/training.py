@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_number, check_positive, check_rate
+from shared.checks import check_model, check_number, check_positive, check_rate
 
 
 def check_targets(targets: np.ndarray, classes: int, ignore_index: int) -> None:
@@ -58,9 +58,10 @@ def check_optimizer(optimizer: Any, model: Any, kind: type, expected: str) -> No
     """Raise unless an optimizer is of this kind, and of this model, as far as it says: Keras' meets its variables later.
 
     Raises:
-        TypeError: if it is of another kind; expected says which are taken.
+        TypeError: if it is of another kind, of which expected says which are taken, or model is no model.
         ValueError: if it was made for another model.
     """
+    check_model(model)
     if not isinstance(optimizer, kind):
         raise TypeError(f"optimizer is a {type(optimizer).__name__}: expected {expected}")
     if hasattr(optimizer, "param_groups"):  # PyTorch's

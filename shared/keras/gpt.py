@@ -14,8 +14,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_positive, check_rate, check_shape
-from ..checks.gpt import check_context, check_logits, check_sampling
+from ..checks import check_positive, check_rate, check_shape, known_values
+from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
@@ -299,13 +299,13 @@ def token_probabilities(
 ):
     """The probabilities from which a token is sampled, shaped as logits.
 
-    At temperature 0 the highest logit has probability 1. Ties with the last token
-    that top_k or top_p keeps are kept.
+    At temperature 0, and below 0.0001, by which float16 can't divide, the highest logit
+    has probability 1. Ties with the last token that top_k or top_p keeps are kept.
     Source: Fan et al. 2018, section 5.1 (top-k); Holtzman et al. 2020, section 3.1.
     """
     check_sampling(temperature, top_k, top_p)
     logits = ops.convert_to_tensor(logits)
-    if temperature == 0:
+    if temperature < 1e-4:
         best = ops.argmax(logits, axis=-1)
         return ops.one_hot(best, logits.shape[-1], dtype=logits.dtype)
 
@@ -324,8 +324,8 @@ def token_probabilities(
         ascending = ops.sort(probs, axis=-1)
         sorted_probs = ops.flip(ascending, axis=-1)
         sums = ops.cumsum(sorted_probs[..., :-1], axis=-1)
-        zero = ops.zeros_like(sorted_probs[..., :1])
-        before = ops.concatenate([zero, sums], axis=-1)
+        below = -ops.ones_like(sorted_probs[..., :1])  # below any top_p
+        before = ops.concatenate([below, sums], axis=-1)
         kept = ops.where(before < top_p, sorted_probs, math.inf)
         last = ops.min(kept, axis=-1, keepdims=True)
         probs = ops.where(probs >= last, probs, 0.0)
@@ -342,6 +342,10 @@ def sample(
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never sampled.
     """
+    values = known_values(probs), known_values(uniforms)  # None in a compiled call
+    if values[0] is not None and values[1] is not None:
+        check_sample(*values)
+
     # 1 add up from the left
     sums = ops.cumsum(probs, axis=-1)
     # 2 stretch the sums to end at 1
@@ -381,7 +385,7 @@ class _Writer(keras.Model):
             # 2 read the token before the position
             previous = ops.slice(tokens, (0, position - 1), (batch, 1))
             cache.restore(position - 1, cached)
-            logits = self.model(previous, cache=cache)[:, 0]
+            logits = self.without_padding(self.model(previous, cache=cache)[:, 0])
             finite = finite & ops.all(ops.isfinite(ops.max(logits, axis=-1)))
             # 3 choose a token, but no padding
             new = self.choose(logits, ops.take(uniforms, position, axis=1))
@@ -398,12 +402,16 @@ class _Writer(keras.Model):
         position, tokens, _, _, finite = ops.while_loop(is_going, write, state)
         return tokens, position, finite
 
-    def choose(self, logits: Any, uniforms: Any) -> Any:
-        """A token for each row of (batch, vocab_size) logits, never padding."""
+    def without_padding(self, logits: Any) -> Any:
+        """The (batch, vocab_size) logits, with -inf for padding."""
         pad_id = self.model.pad_id
-        if pad_id is not None:
-            is_padding = ops.arange(logits.shape[-1]) == pad_id
-            logits = ops.where(is_padding, -math.inf, logits)
+        if pad_id is None:
+            return logits
+        is_padding = ops.arange(logits.shape[-1]) == pad_id
+        return ops.where(is_padding, -math.inf, logits)
+
+    def choose(self, logits: Any, uniforms: Any) -> Any:
+        """A token for each row of (batch, vocab_size) logits."""
         if self.temperature == 0:
             return ops.argmax(logits, axis=-1)
         logits = ops.cast(logits, "float32")

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 from numpy import ndarray
 
+from ..checks import check_model
 from ..checks.training import check_optimizer
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
@@ -24,6 +25,7 @@ def evaluate(
     ignore_index: int = -100,
 ) -> float:
     """The cross-entropy of a model on some data, without dropout."""
+    check_model(model)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
 
     # 1 to 2 predict without dropout

@@ -20,12 +20,12 @@ def token_probabilities(
 ) -> Float[ndarray, "*batch vocab_size"]:
     """The probabilities from which a token is sampled; they add up to 1.
 
-    At temperature 0 the highest logit has probability 1. Ties with the last token
-    that top_k or top_p keeps are kept.
+    At temperature 0, and below 0.0001, by which float16 can't divide, the highest logit
+    has probability 1. Ties with the last token that top_k or top_p keeps are kept.
     Source: Fan et al. 2018, section 5.1 (top-k); Holtzman et al. 2020, section 3.1.
     """
     check_sampling(temperature, top_k, top_p)
-    if temperature == 0:
+    if temperature < 1e-4:
         probs = np.zeros_like(logits)
         best = logits.argmax(axis=-1)[..., None]
         np.put_along_axis(probs, best, 1, axis=-1)
@@ -47,7 +47,7 @@ def token_probabilities(
         sorted_probs = -np.sort(-probs, axis=-1)
         sums = np.cumsum(sorted_probs, axis=-1)
         before = np.roll(sums, 1, axis=-1)
-        before[..., 0] = 0
+        before[..., 0] = -1  # below any top_p
         kept = np.where(before < top_p, sorted_probs, np.inf)
         last = kept.min(axis=-1, keepdims=True)
         probs = np.where(probs >= last, probs, 0)
@@ -78,7 +78,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..checks import check_positive, check_rate, check_shape
+from ..checks import check_model, check_positive, check_rate, check_shape
 from ..checks.gpt import check_context, check_logits
 from ..contracts import Bool
 from ..data.prompts import Prompts
@@ -357,10 +357,10 @@ def generate(
             # 1 read the prompts, and later the one new token
             logits = model(tokens[:, start:position], cache=cache)[:, -1]
             start = position if use_cache else 0
-            check_logits(logits.max(axis=-1), position - texts.shortest)
             # 2 choose a token, but no padding
             if model.pad_id is not None:
                 logits[:, model.pad_id] = -np.inf
+            check_logits(logits.max(axis=-1), position - texts.shortest)
             if temperature == 0:
                 new = logits.argmax(axis=-1)
             else:
@@ -393,6 +393,7 @@ def generate_sliding(
     generator gives each its own.
     """
     check_positive(max_new_tokens=max_new_tokens)
+    check_model(model)
     text, window = list(prompt), list(prompt)
     end = len(text) + max_new_tokens
     while len(text) < end and (len(text) == len(prompt) or text[-1] != end_id):

@@ -10,6 +10,7 @@ import os
 import numpy as np
 from numpy import ndarray
 
+from ..checks import check_model
 from ..checks.training import check_optimizer
 from ..data import dna
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
@@ -41,6 +42,7 @@ def evaluate(
     ignore_index: int = -100,
 ) -> float:
     """The cross-entropy of a model on some data, without dropout."""
+    check_model(model)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
 
     # 1 switch dropout off

@@ -242,12 +242,12 @@ def token_probabilities(
 ) -> Float[Tensor, "*batch vocab_size"]:
     """The probabilities from which a token is sampled; they add up to 1.
 
-    At temperature 0 the highest logit has probability 1. Ties with the last token
-    that top_k or top_p keeps are kept.
+    At temperature 0, and below 0.0001, by which float16 can't divide, the highest logit
+    has probability 1. Ties with the last token that top_k or top_p keeps are kept.
     Source: Fan et al. 2018, section 5.1 (top-k); Holtzman et al. 2020, section 3.1.
     """
     check_sampling(temperature, top_k, top_p)
-    if temperature == 0:
+    if temperature < 1e-4:
         best = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits).scatter(-1, best, 1)
 
@@ -266,7 +266,7 @@ def token_probabilities(
         sorted_probs, _ = probs.sort(dim=-1, descending=True)
         sums = sorted_probs.cumsum(dim=-1)
         before = sums.roll(1, dims=-1)
-        before[..., 0] = 0
+        before[..., 0] = -1  # below any top_p
         is_cut = before >= top_p
         kept = sorted_probs.masked_fill(is_cut, math.inf)
         last = kept.amin(dim=-1, keepdim=True)
@@ -307,10 +307,10 @@ def generate(
             # 1 read the prompts, and later the one new token
             logits = model(tokens[:, start:position], cache=cache)[:, -1]
             start = position if use_cache else 0
-            check_logits(logits.amax(dim=-1).tolist(), position - texts.shortest)
             # 2 choose a token, but no padding
             if model.pad_id is not None:
                 logits[:, model.pad_id] = -math.inf
+            check_logits(logits.amax(dim=-1).tolist(), position - texts.shortest)
             if temperature == 0:
                 new = logits.argmax(dim=-1)
             else:

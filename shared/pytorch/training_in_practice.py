@@ -8,6 +8,7 @@ import torch
 from numpy import ndarray
 from torch import nn
 
+from ..checks import check_model
 from ..frameworks.modes import evaluation_mode
 from .training import cross_entropy
 
@@ -19,6 +20,7 @@ def evaluate(
     ignore_index: int = -100,
 ) -> float:
     """The cross-entropy of a model on some data, without dropout."""
+    check_model(model)
     device = next(model.parameters()).device
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     inputs = [torch.as_tensor(array, device=device) for array in inputs]

@@ -509,6 +509,50 @@ def test_keras_and_the_others_stop_where_top_p_is_reached(track):
     np.testing.assert_array_equal(as_numpy(TRACKS[track].token_probabilities(logits, top_p=highest)), [[1, 0]])
 
 
+@every_track
+@pytest.mark.keras
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"temperature": temperature} for temperature in (1e-4, 1e-5, 1e-8, 1e-30, 1e-38, 1e-39, 1e-46, 1e-320)),
+        *({"top_p": top_p} for top_p in (1e-4, 1e-8, 1e-39, 1e-46, 1e-320)),
+        {"temperature": 1e-46, "top_k": 2, "top_p": 1e-46},
+    ],
+)
+def test_keras_and_the_others_take_numbers_that_underflow(track, dtype, options):
+    logits = np.array([[1, 2, 3], [5, -2, 1], [-np.inf, 1, -1]], dtype)
+    if track == "keras" and keras.backend.backend() == "jax" and dtype == "float64":
+        pytest.skip("JAX has no float64 here")
+    found = as_numpy(TRACKS[track].token_probabilities(tensor(track, logits), **options))
+    assert np.array_equal(found, np.eye(3)[[2, 0, 1]])
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_write_the_likeliest_token_at_a_tiny_temperature(track):
+    model = make(track)
+    greedy = TRACKS[track].generate(model, [[1, 2], [3]], 4, temperature=0)
+    for temperature in (1e-5, 1e-38, 1e-46):
+        assert TRACKS[track].generate(model, [[1, 2], [3]], 4, temperature=temperature) == greedy
+
+
+@every_track
+@pytest.mark.keras
+@pytest.mark.parametrize("temperature", [0, 1.0])
+def test_keras_and_the_others_never_write_padding_where_nothing_else_is_left(track, temperature):
+    """A model that thinks of padding alone: all other logits are -inf."""
+    model = make(track)
+    of_padding = get_weights(model)
+    of_padding = {name: np.zeros_like(array) for name, array in of_padding.items()}
+    of_padding["norm.beta"][:] = 1
+    table = of_padding["embedding.tokens.embeddings"]
+    table[1:] = -np.finfo(table.dtype).max  # the sum of eight of them is -inf
+    set_weights(model, of_padding)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="logits of step 0"):
+        TRACKS[track].generate(model, [1, 2], 3, temperature=temperature)
+
+
 def test_sampling_against_transformers(rng):
     from transformers.generation import TopKLogitsWarper, TopPLogitsWarper
 
@@ -997,6 +1041,15 @@ REFUSED = [
     (lambda: numpy_track.generate(made("numpy"), [1], 2, rng="a"), TypeError, "rng"),
     (lambda: numpy_track.generate_sliding(numpy_track.generate, made("numpy"), [1], 0), ValueError, "max_new_tokens"),
     (lambda: numpy_track.generate_sliding(numpy_track.generate, made("numpy"), [], 2), ValueError, "prompt"),
+    *(
+        pytest.param(
+            lambda track=track: numpy_track.generate_sliding(TRACKS[track].generate, None, [1], 2),
+            TypeError,
+            "model",
+            marks=[pytest.mark.keras] * (track == "keras"),
+        )
+        for track in TRACKS
+    ),
     (lambda: after_call(made("numpy").make_cache(2)).backward(np.ones((2, 4, 11))), ValueError, "cache"),
     (lambda: after_call().backward(np.ones((2, 4, 8))), TypeError, "grad_output"),
     *(
@@ -1039,9 +1092,11 @@ def test_every_word_of_the_grammar_is_one_token():
         ([0.5, 0.5, 0.0], 1.0, "uniforms"),  # this would be token 3 of 3
     ],
 )
-def test_no_token_is_drawn_from_what_are_no_probabilities(probs, uniform, name):
-    right = [0.2, 0.3, 0.5]
-    rows, uniforms = np.array([right, probs]), np.array([0.1, uniform])
+@pytest.mark.parametrize("track", ["numpy", pytest.param("keras", marks=pytest.mark.keras)])
+def test_no_token_is_drawn_from_what_are_no_probabilities(track, probs, uniform, name):
+    right, sample = [0.2, 0.3, 0.5], TRACKS[track].sample
+    rows = tensor(track, np.array([right, probs], "float32"))
+    uniforms = tensor(track, np.array([0.1, uniform], "float32"))
     with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
-        numpy_track.sample(rows, uniforms)
-    assert numpy_track.sample(rows[:1], uniforms[:1]).tolist() == [0]
+        sample(rows, uniforms)
+    assert as_numpy(sample(rows[:1], uniforms[:1])).tolist() == [0]

@@ -613,6 +613,10 @@ def refused_by_every_track(track: str) -> list:
         (lambda: practice.load_checkpoint("nowhere/c", *make(track)), FileNotFoundError, "path"),
         (lambda: practice.load_checkpoint("nowhere/c", make(track)[0], "adam"), TypeError, "optimizer"),
         (lambda: practice.save_checkpoint("nowhere/c", make(track)[0], None), TypeError, "optimizer"),
+        (lambda: practice.save_checkpoint("nowhere/c", None, make(track)[1]), TypeError, "model"),
+        (lambda: practice.evaluate(None, *batch_at(0)), TypeError, "model"),
+        (lambda: practice.evaluate(CLASSIFIERS[track], *batch_at(0)), TypeError, "model"),
+        (lambda: MODULES[track].train(None, make(track)[1], batch_at, 3), TypeError, "model"),
     ]
     if track == "keras":
         rows += [(save_with_another_optimizer_of_keras, ValueError, "optimizer")]
