@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.checks import check_choice, check_positive
+from shared.checks import check_32_bits, check_choice, check_positive
 
 
 def check_vocabularies(source_vocab_size: int, target_vocab_size: int, pad_id: int, shared_embeddings: bool) -> None:
@@ -28,6 +28,7 @@ def check_decoding(model: Any, source: Any, max_length: int, start_id: int, end_
         raise TypeError(
             f"model is a {type(model).__name__} without {', '.join(missing)}: expected a Seq2SeqTransformer or its like"
         )
+    check_32_bits(source=source)
     if 0 in tuple(source.shape):
         raise ValueError(
             f"source has shape {tuple(source.shape)}: expected at least one sequence of at least one token"

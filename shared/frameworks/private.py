@@ -4,9 +4,12 @@ A test for each says so when a new version breaks it. What is written here impor
 """
 
 import ctypes
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any
+
+from shared.checks import check_32_bits
 
 # Keras
 
@@ -51,6 +54,20 @@ class KeepsMask:
         import keras
 
         return keras.Operation.compute_output_spec(self, *tensors, **named)
+
+
+class ReadsIds:
+    """What a Keras layer is besides, and before, that reads token ids: it looks at them while they are whole.
+
+    Keras 3.15 makes tensors of arrays before `call` sees them, and on JAX that leaves the lower 32 bits of each number. We wait
+    for an error there.
+    """
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """As Keras' own; a ValueError if an array of NumPy has a number that 32 bits cannot hold."""
+        names = [*inspect.signature(self.call).parameters]
+        check_32_bits(**dict(zip(names, args)), **named)
+        return super().__call__(*args, **named)
 
 
 def made_from(tensor: Any) -> tuple[Any, list]:

@@ -125,10 +125,9 @@ class MultiHeadAttention(layers.Layer):
         self.dropout = layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, key_shape=None, value_shape=None):
-        self.query_dense.build(query_shape)
-        self.key_dense.build(key_shape or query_shape)
-        self.value_dense.build(value_shape or query_shape)
-        self.output_dense.build(query_shape)
+        for dense in (self.query_dense, self.key_dense, self.value_dense):
+            dense.build((None, None, self.d_model))
+        self.output_dense.build((None, None, self.d_model))
 
     @checked
     def call(

@@ -15,6 +15,7 @@ from keras import ops
 from ..checks import check_choice, check_positive, check_rate, check_tokens
 from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
+from ..frameworks import private
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
 from .attention import padding_mask
@@ -202,7 +203,7 @@ class Pooler(keras.layers.Layer):
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
-class BERTModel(keras.Model):
+class BERTModel(private.ReadsIds, keras.Model):
     """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
 
     dropout acts in the encoder and on the embeddings; nothing attends to pad_id.

@@ -12,19 +12,24 @@ from keras import ops
 
 from ..checks import check_positive, check_tokens, known_values
 from ..contracts import Any, Float, Integer, checked
+from ..frameworks import private
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
-def _as_ids(tokens: Any) -> Any:
-    """Whole numbers of any dtype as int32; others raise ValueError, if they are known."""
-    if "float" in keras.backend.standardize_dtype(tokens.dtype):
-        values = known_values(tokens)
-        if values is not None and (values % 1 != 0).any():
-            raise ValueError(f"tokens holds {values[values % 1 != 0][0]}: expected ids")
+def _as_ids(tokens: Any, vocab_size: int) -> Any:
+    """Ids of any dtype as int32; a ValueError if one, where they are known, is none."""
+    values = known_values(tokens)
+    if values is not None and values.dtype.kind == "f":
+        is_id = (values == np.trunc(values)) & (abs(values) < 2**31)
+        if not is_id.all():
+            raise ValueError(f"tokens holds {values[~is_id][0]}: expected ids")
+        values = values.astype("int64")
+    if values is not None:
+        check_tokens(values, vocab_size)
     return ops.cast(tokens, "int32")
 
 
 @keras.saving.register_keras_serializable(package="three_ways")
-class TokenEmbedding(keras.layers.Layer):
+class TokenEmbedding(private.ReadsIds, keras.layers.Layer):
     """A trained vector for each token of the vocabulary, looked up by its id.
 
     Ids go from 0 to vocab_size - 1. With scale, vectors are multiplied by the root of
@@ -50,8 +55,7 @@ class TokenEmbedding(keras.layers.Layer):
     @checked
     def call(self, tokens: Integer[Any, "*batch length"] | Float[Any, "*batch length"]):
         """The vector of each token: (..., length) to (..., length, d_model)."""
-        tokens = _as_ids(tokens)
-        check_tokens(tokens, self.vocab_size)
+        tokens = _as_ids(tokens, self.vocab_size)
 
         # 1 to 2 look up, and multiply
         # scale first, even by 1: the gradient is dense
@@ -153,7 +157,7 @@ def _initial_positions(shape: tuple, dtype: Any) -> Any:
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-11
 @keras.saving.register_keras_serializable(package="three_ways")
-class TokenAndPositionEmbedding(keras.layers.Layer):
+class TokenAndPositionEmbedding(private.ReadsIds, keras.layers.Layer):
     """The sum of two trained vectors, one for the token and one for its position.
 
     Tokens are not scaled; positions start as the sinusoid over the root of embed_dim.

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import layers, ops
 
-from ..checks import check_positive, check_rate
+from ..checks import check_features, check_positive, check_rate
 from ..contracts import Bool, Float, checked
 from ..frameworks import private
 from .attention import MultiHeadAttention, expand_mask
@@ -199,12 +199,13 @@ class TransformerBlock(layers.Layer):
         self.supports_masking = True
 
     def build(self, input_shape):
-        self.att.build(input_shape, input_shape)
-        self.ffn.build(input_shape)
-        self.layernorm1.build(input_shape)
-        self.layernorm2.build(input_shape)
+        shape = (None, None, self.embed_dim)
+        self.att.build(shape, shape)
+        for layer in (self.ffn, self.layernorm1, self.layernorm2):
+            layer.build(shape)
 
     def call(self, inputs, mask=None):
+        check_features(self.embed_dim, inputs=inputs)
         # a copy: the library's attention takes the mask off the tensor that it reads
         x = ops.copy(inputs)
         attention_mask = None if mask is None else mask[:, None, :]

@@ -18,6 +18,7 @@ from ..checks import check_positive, check_rate, check_shape, known_values
 from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
+from ..frameworks import private
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
 from ..frameworks.weights import set_weights, slots
 from .decoder import DecoderOnlyBlock
@@ -102,7 +103,7 @@ class KVCache:
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-11
 @keras.saving.register_keras_serializable(package="three_ways")
-class GPTModel(keras.Model):
+class GPTModel(private.ReadsIds, keras.Model):
     """Causal pre-norm blocks that predict the next token at every position.
 
     The token table is also the output layer. dropout acts in the blocks and on the

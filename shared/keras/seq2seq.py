@@ -15,6 +15,7 @@ from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import END_ID, PAD_ID, START_ID
 from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
 from ..data.genetic_code import coding_tokens, decode_target
+from ..frameworks import private
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding
@@ -53,7 +54,7 @@ class TiedProjection(keras.layers.Layer):
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-7
 @keras.saving.register_keras_serializable(package="three_ways")
-class Seq2SeqTransformer(keras.Model):
+class Seq2SeqTransformer(private.ReadsIds, keras.Model):
     """An encoder reads the source, a decoder writes the target.
 
     Each stack has num_layers blocks; source and target have at most max_length tokens.
