@@ -203,6 +203,12 @@ def test_bars_have_the_heights_and_colors_of_their_names(figures):
     assert [label.get_text() for label in axes.get_xticklabels()] == ["forward", "backward"]
 
 
+def test_seven_curves_have_seven_colors_that_are_no_frameworks(figures):
+    curves = {f"seed {seed}": np.arange(3.0) for seed in range(7)}
+    colors = {matplotlib.colors.to_hex(line.get_color()) for line in plots.loss_curves(curves, {}).axes[0].lines}
+    assert len(colors) == 7 and not colors & set(plots.COLORS.values())
+
+
 def test_bars_of_rounds_have_their_range_and_overlapping_ones_are_equal(figures):
     rounds = {"a": [1.0, 1.2, 1.1], "b": [1.15, 1.4, 1.3], "c": [2.0, 2.0, 2.2]}
     figure = plots.bars({"forward": rounds, "both": dict.fromkeys(rounds, 3.0)}, "ms")

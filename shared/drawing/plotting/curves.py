@@ -215,8 +215,8 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
     rows = -np.arange(len(values))
     axes.hlines(rows, values.min() - 0.6, values.max() + 0.6, color="#afb8c1", linewidth=1, zorder=0)
     axes.axvline(0, color="#afb8c1", linewidth=1, linestyle=":", zorder=0)
-    for number, (name, column) in enumerate(zip(names, values.T)):
-        color = (*style.COLORS.values(), *style.OTHER_COLORS)[number % 7]
+    colors = itertools.cycle((*style.COLORS.values(), *style.OTHER_COLORS))
+    for number, (name, column, color) in enumerate(zip(names, values.T, colors)):
         axes.plot(column, rows, "o-", color=color, linewidth=0.8, label=name)
         for stage, value in enumerate(column):
             if stage == 0 and len(rows) > 1:

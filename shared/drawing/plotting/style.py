@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-# Okabe and Ito's colors, which color-blind readers tell apart.
+# Okabe and Ito's colors, which color-blind readers tell apart, and three darker ones for figures with many curves.
 COLORS = {"NumPy": "#0072b2", "PyTorch": "#d55e00", "Keras": "#009e73"}
-OTHER_COLORS = ("#cc79a7", "#56b4e9", "#e69f00", "#000000")
+OTHER_COLORS = ("#cc79a7", "#56b4e9", "#e69f00", "#000000", "#882255", "#7f7f7f", "#999933")
 INK, DPI, PALETTE = "#1f2328", 192, 128
 # "default" first: a reader's own style sheet, dark perhaps, does not leak in.
 styled = plt.style.context(
