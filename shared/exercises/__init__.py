@@ -34,7 +34,7 @@ class Exercise:
     Args:
         right: the right answer, a function (for code) or a value (for predictions).
         inputs: draws the arguments of one trial from a generator; code only.
-        mistakes: sentence -> the wrong answer that it names, a function or a value.
+        mistakes: sentence -> the wrong answer that it names, a function or a value; a tuple of functions where a mistake has several forms.
         hints: up to three.
         shape: what the result is, such as "(length_q, value_dim)", for the message about a wrong shape.
         praise: what to say when it is right.
@@ -178,11 +178,17 @@ def _name_wrong_prediction(exercise: Exercise, answer: float) -> str:
     return "not quite. Read the question again, or ask for a hint."
 
 
+def forms(wrong: Any) -> tuple:
+    """The forms of a mistake, which are several or one."""
+    return wrong if isinstance(wrong, tuple) else (wrong,)
+
+
 def _name_mistake(exercise: Exercise, results: list, trials: list[tuple]) -> str:
-    for sentence, wrong in exercise.mistakes.items():
-        with np.errstate(all="ignore"):
-            if all(_close(result, wrong(*arguments)) for result, arguments in zip(results, trials)):
-                return f"close. {sentence}"
+    for sentence, mistake in exercise.mistakes.items():
+        for wrong in forms(mistake):
+            with np.errstate(all="ignore"):
+                if all(_close(result, wrong(*arguments)) for result, arguments in zip(results, trials)):
+                    return f"close. {sentence}"
     pairs = [(result, exercise.right(*arguments)) for result, arguments in zip(results, trials)]
     if exercise.run is None:
         return _describe(exercise.shape, pairs)

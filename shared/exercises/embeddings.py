@@ -50,10 +50,9 @@ def _two_halves(p, d_model):
     return np.concatenate([np.sin(angle), np.cos(angle)])
 
 
-def _a_frequency_for_each_feature(p, d_model):
-    j = np.arange(d_model)
-    angle = p * 10000.0 ** (-j / d_model)
-    return np.where(j % 2 == 0, np.sin(angle), np.cos(angle))
+def _alternating(angle):
+    """An angle for each feature: the sine of the even ones, the cosine of the odd ones."""
+    return np.where(np.arange(len(angle)) % 2 == 0, np.sin(angle), np.cos(angle))
 
 
 def _walk(vector, k, sign=1):
@@ -220,16 +219,14 @@ EXERCISES = {
             "Sine and cosine are exchanged: the even features are sines.": _swapped,
             "All sines come first, then all cosines; each sine should be beside its cosine.": _two_halves,
             "Each feature has a frequency of its own; a sine and the cosine beside it share one.": (
-                _a_frequency_for_each_feature
+                lambda p, d: _alternating(p * 10000.0 ** (-np.arange(d) / d)),
+                lambda p, d: _alternating(p * 10000.0 ** (-2 * np.arange(d) / d)),
             ),
             "Your hands become faster from pair to pair: multiply by 10000 ** (-i / d_model), don't divide by it.": (
                 lambda p, d: _interleaved(p / _steps(d))
             ),
             "This is the position after it: the first position is 0, and its angles are 0.": (
                 lambda p, d: _position(p + 1, d)
-            ),
-            "The angles are in radians already; nothing is to be converted from degrees.": (
-                lambda p, d: _interleaved(np.deg2rad(p * _steps(d)))
             ),
             "These are the angles; take their sines and cosines.": lambda p, d: np.repeat(p * _steps(d), 2),
         },

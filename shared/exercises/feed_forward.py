@@ -22,8 +22,8 @@ def _random_layer_norm(rng):
     return x, *rng.normal(size=(2, d_model)), float(rng.choice([0.3, 1.0]))
 
 
-def _outside(x, gamma, beta, eps):
-    std = np.sqrt(x.var(axis=-1, keepdims=True))
+def _outside(x, gamma, beta, eps, ddof=0):
+    std = x.std(axis=-1, keepdims=True, ddof=ddof)
     return gamma * (x - x.mean(axis=-1, keepdims=True)) / (std + eps) + beta
 
 
@@ -195,32 +195,29 @@ EXERCISES = {
                 lambda x, g, b, e: _layer_norm(x, g, b, e, ddof=1)
             ),
             "You add eps to the standard deviation; it belongs to the variance, inside the root.": _outside,
+            "Two mistakes, as in the Annotated Transformer: divide the squares by D, not D - 1, and add eps inside the root.": (
+                lambda x, g, b, e: _outside(x, g, b, e, ddof=1)
+            ),
             "You divide by the variance; take its root.": _by_variance,
-            "eps is not used.": lambda x, g, b, e: _layer_norm(x, g, b, 0.0),
-            "You normalize over the positions; mean and variance are those of the last axis.": (
-                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=1)
+            "eps is not used.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, 0.0),
+                lambda x, g, b, e: _layer_norm(x, g, b, 1e-5),
             ),
-            "You normalize over the examples, as batch norm does; mean and variance are those of the last axis.": (
-                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=0)
+            "You normalize over the wrong axes; mean and variance are those of the last axis alone.": (
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=0),
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=1),
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1)),
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(1, 2)),
+                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1, 2)),
             ),
-            "You normalize over batch and positions, as batch norm does; use the last axis alone.": (
-                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1))
+            "Subtract the mean from x, before anything else.": (_mean_kept, _rms_norm),
+            "Multiply by gamma, then add beta: yours leaves one out, or does it in another order.": (
+                lambda x, g, b, e: _layer_norm(x, 1.0, b, e),
+                lambda x, g, b, e: _layer_norm(x, g, 0.0, e),
+                lambda x, g, b, e: _layer_norm(x, 1.0, 0.0, e),
+                lambda x, g, b, e: (_layer_norm(x, 1.0, 0.0, e) + b) * g,
+                lambda x, g, b, e: _layer_norm(x, b, g, e),
             ),
-            "You normalize over positions and features together; use the last axis alone.": (
-                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(1, 2))
-            ),
-            "You use one mean and one variance for the whole array; each position has its own.": (
-                lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1, 2))
-            ),
-            "You divide by the root of the mean square: subtract the mean first.": _rms_norm,
-            "You divide x itself; subtract the mean first.": _mean_kept,
-            "gamma is not used.": lambda x, g, b, e: _layer_norm(x, 1.0, b, e),
-            "beta is not used.": lambda x, g, b, e: _layer_norm(x, g, 0.0, e),
-            "gamma and beta are not used.": lambda x, g, b, e: _layer_norm(x, 1.0, 0.0, e),
-            "You add beta before you multiply by gamma; gamma comes first.": (
-                lambda x, g, b, e: (_layer_norm(x, 1.0, 0.0, e) + b) * g
-            ),
-            "gamma and beta are exchanged.": lambda x, g, b, e: _layer_norm(x, b, g, e),
         },
         hints=[
             "Three lines, as by hand: the mean, the variance, the division. Then gamma and beta.",

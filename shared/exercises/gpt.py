@@ -236,7 +236,8 @@ EXERCISES = {
         trials=8,
         mistakes={
             "The word that passes p is missing: what is left must add up to at least p.": (
-                lambda probs, p: _keep(probs, _before(probs) + probs <= p)
+                lambda probs, p: _keep(probs, _before(probs) + probs <= p),
+                lambda probs, p: _keep(probs, _before(probs) + probs < p),
             ),
             "What is left must add up to 1: divide by its sum.": (
                 lambda probs, p: np.where(_before(probs) < p, probs, 0)
@@ -253,7 +254,6 @@ EXERCISES = {
                 lambda probs, p: _keep(probs, _before(probs) <= p)
             ),
             "You compare each chance with p; p is for their sum.": lambda probs, p: _keep(probs, probs >= p),
-            "You compare each chance with 1 - p; p is for their sum.": (lambda probs, p: _keep(probs, probs >= 1 - p)),
         },
         hints=[
             "Sort from high to low, and add up. Which words are needed to reach p?",

@@ -21,7 +21,7 @@ for chapter in CHAPTERS:
     SOLUTIONS |= importlib.import_module(f"shared.exercises.solutions.{chapter}").SOLUTIONS
 
 
-def of_its_chapter(name: str, *more: str):
+def of_its_chapter(name: str, *more: object):
     """A case for `parametrize`, which `make test CHAPTER=06` takes if it is one of that chapter."""
     return pytest.param(name, *more, marks=pytest.mark.chapter(name[:2]))
 
@@ -51,9 +51,51 @@ def test_the_solution_passes_and_is_shown(name, capsys):
 
 @pytest.mark.parametrize(("name", "sentence"), MISTAKES)
 def test_each_mistake_is_named_as_itself(name, sentence):
-    wrong = EXERCISES[name].mistakes[sentence]
-    verdict, message = exercises.judge(name, wrong, "numpy")
-    assert verdict == "wrong" and message == f"close. {sentence}"
+    for wrong in exercises.forms(EXERCISES[name].mistakes[sentence]):
+        verdict, message = exercises.judge(name, wrong, "numpy")
+        assert verdict == "wrong" and message == f"close. {sentence}"
+
+
+def each_its_own_exponent(factor):
+    """A position of which every feature has an exponent of its own; the Transformer's has one for each pair."""
+
+    def position(p, d_model):
+        index = np.arange(d_model)
+        angle = p / 10000 ** (factor * index / d_model)
+        return np.where(index % 2, np.cos(angle), np.sin(angle))
+
+    return position
+
+
+def annotated_layer_norm(x, gamma, beta, eps):
+    """As the Annotated Transformer writes it, with PyTorch's std."""
+    mean, std = x.mean(-1, keepdims=True), x.std(-1, keepdims=True, ddof=1)
+    return gamma * (x - mean) / (std + eps) + beta
+
+
+def without_the_word_that_crosses(fits):
+    def nucleus(probs, p):
+        order = np.argsort(-probs)
+        kept = order[fits(np.cumsum(probs[order]), p)]
+        found = np.zeros_like(probs)
+        found[kept] = probs[kept] / probs[kept].sum()
+        return found
+
+    return nucleus
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "named"),
+    [
+        of_its_chapter("05.3", each_its_own_exponent(1), "share one"),
+        of_its_chapter("05.3", each_its_own_exponent(2), "share one"),
+        of_its_chapter("07.2", annotated_layer_norm, "Annotated Transformer"),
+        of_its_chapter("14.3", without_the_word_that_crosses(np.less), "word that passes p is missing"),
+        of_its_chapter("14.3", without_the_word_that_crosses(np.less_equal), "word that passes p is missing"),
+    ],
+)
+def test_a_mistake_is_named_as_a_reader_writes_it(name, wrong, named):
+    assert named in exercises.judge(name, wrong)[1]
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -128,8 +170,9 @@ def test_right_answers_on_other_inputs_raise_no_false_alarm(name, monkeypatch):
     for seed in range(5):
         monkeypatch.setattr(np.random, "default_rng", lambda _, seed=seed: fixed(seed))
         assert exercises.judge(name, EXERCISES[name].right, "numpy")[0] == "right"
-        for sentence, wrong in EXERCISES[name].mistakes.items():
-            assert exercises.judge(name, wrong, "numpy") == ("wrong", f"close. {sentence}")
+        for sentence, mistake in EXERCISES[name].mistakes.items():
+            for wrong in exercises.forms(mistake):
+                assert exercises.judge(name, wrong, "numpy") == ("wrong", f"close. {sentence}")
 
 
 @pytest.mark.chapter("06")
