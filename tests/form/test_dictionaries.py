@@ -1,6 +1,7 @@
 """What a dictionary of calls names of a library, the library has."""
 
 import ast
+import inspect
 import re
 
 import keras
@@ -19,8 +20,18 @@ def entries(source: str) -> list[tuple[str, ...]]:
     return [entry for node in found if isinstance(node, ast.List) for entry in ast.literal_eval(node)]
 
 
+def takes_length_first(call: str) -> bool:
+    """Whether a call makes one of PyTorch's layers that read (length, batch, d_model) unless they are told otherwise."""
+    for node in ast.walk(ast.parse(call)):
+        layer = getattr(torch.nn, getattr(getattr(node, "func", None), "attr", ""), None)
+        told = {keyword.arg for keyword in getattr(node, "keywords", [])}
+        if layer is not None and "batch_first" in inspect.signature(layer).parameters.keys() - told:
+            return True
+    return False
+
+
 def faults(rows: list[tuple[str, ...]]) -> list[str]:
-    """A sentence for each call that is no Python, and for each name that its library has not."""
+    """A sentence for each call that is no Python, or mixes sequences, and for each name that its library has not."""
     messages = []
     for pattern, _, *calls in rows:
         for call in calls:
@@ -31,7 +42,8 @@ def faults(rows: list[tuple[str, ...]]) -> list[str]:
                 if value is None:
                     messages.append(f"{pattern}: there is no {library}{path}")
             try:
-                ast.parse(call)
+                if takes_length_first(call):
+                    messages.append(f"{pattern}: {call} mixes the sequences of a batch without batch_first=True")
             except SyntaxError:
                 messages.append(f"{pattern}: {call} is no Python")
     return messages
@@ -43,6 +55,15 @@ def test_what_a_dictionary_names_exists(chapter):
     assert [fault for cell in cells for fault in faults(entries(cell.source))] == []
 
 
-@pytest.mark.parametrize("call", ["torch.nn.MultiHeadAttention(1)", "keras.layers.Multihead", "F.attend(q", "layer(x"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.nn.MultiHeadAttention(1)",
+        "keras.layers.Multihead",
+        "F.attend(q",
+        "layer(x",
+        "torch.nn.TransformerEncoderLayer(8, 2, norm_first=True)",
+    ],
+)
 def test_a_call_that_is_wrong_is_found(call):
     assert len(faults([("the layer", "", call, "keras.layers.Dense(1)")])) >= 1
