@@ -6,7 +6,7 @@ import torch
 from shared.frameworks.modes import evaluation_mode
 from shared.numpy import models as numpy_models
 
-pytestmark = pytest.mark.chapter("10", "12", "14", "17")
+pytestmark = pytest.mark.chapter("02", "10", "12", "14", "17")
 
 
 class NumpyStack(numpy_models.Module):

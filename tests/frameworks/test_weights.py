@@ -28,7 +28,7 @@ from shared.keras.bert import BERTModel
 from shared.keras.gpt import GPTModel
 from shared.keras.real_text import add_lora
 
-pytestmark = pytest.mark.chapter("02", "08")
+pytestmark = pytest.mark.chapter("02", "08", "13", "14", "15")
 
 SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
 
