@@ -5,19 +5,70 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_model, check_number, check_positive, check_rate
+from shared.checks import check_model, check_number, check_positive, check_rate, known_values
 
 
-def check_targets(targets: np.ndarray, classes: int, ignore_index: int) -> None:
-    """Raise ValueError unless every target is a class or ignore_index, and at least one is a class."""
-    kept = targets[targets != ignore_index]
+def check_classes(targets: Any, classes: int, ignore_index: int) -> None:
+    """Raise ValueError unless every target is a class or ignore_index, as far as the values are known."""
+    values = known_values(targets)
+    if values is None:
+        return
+    kept = values[values != ignore_index]
     wrong = kept[(kept < 0) | (kept >= classes)]
     if wrong.size:
         raise ValueError(f"target {wrong[0]} is outside the {classes} classes, and is not ignore_index={ignore_index}")
-    if not kept.size:
-        raise ValueError(
-            f"all {targets.size} targets are ignore_index={ignore_index}: expected at least one that counts"
+
+
+def nothing_counts(ignore_index: int) -> str:
+    """What is said where there is nothing to take the mean of."""
+    return f"all targets are ignore_index={ignore_index}: expected at least one that counts"
+
+
+def check_counted(number: float, ignore_index: int) -> None:
+    """Raise ValueError unless a number of targets that count, over all workers where there are several, is above 0."""
+    if not number:
+        raise ValueError(nothing_counts(ignore_index))
+
+
+def check_any_counts(targets: Any, ignore_index: int) -> None:
+    """Raise ValueError unless at least one target is not ignore_index, as far as the values are known."""
+    values = known_values(targets)
+    if values is not None:
+        check_counted((values != ignore_index).sum(), ignore_index)
+
+
+def check_targets(targets: Any, classes: int, ignore_index: int) -> None:
+    """Raise ValueError unless every target is a class or ignore_index, and at least one is a class, as far as the values are known."""
+    values = known_values(targets)
+    if values is not None:
+        check_classes(values, classes, ignore_index)
+        check_any_counts(values, ignore_index)
+
+
+def check_class_numbers(targets: tuple[int | None, ...], logits: tuple[int | None, ...]) -> None:
+    """Raise TypeError unless targets of this shape are a class number for each row of logits, as far as sizes are known."""
+    expected = tuple(logits)[:-1]
+    if not _fit(targets, expected):
+        raise TypeError(
+            f"y_true has shape {tuple(targets)}: expected {expected}, a class number for each row of y_pred, {tuple(logits)}"
         )
+
+
+def check_weights(weights: tuple[int | None, ...], targets: tuple[int | None, ...]) -> None:
+    """Raise TypeError unless sample_weight of this shape is one number, or has the axes of the targets, each of its length or 1.
+
+    With fewer axes, nobody knows whether the weights are those of sequences or of positions. Only known sizes are compared.
+    """
+    if len(weights) and not _fit(weights, targets, or_one=True):
+        raise TypeError(f"sample_weight has shape {tuple(weights)}: expected {tuple(targets)}, or 1 along an axis")
+
+
+def _fit(shape: tuple[int | None, ...], expected: tuple[int | None, ...], or_one: bool = False) -> bool:
+    """Whether a shape is the expected one, where both sizes of an axis are known; or_one allows 1 for any."""
+    if len(shape) != len(expected):
+        return False
+    pairs = [(size, other) for size, other in zip(shape, expected) if size is not None and other is not None]
+    return all(size == other or (or_one and size == 1) for size, other in pairs)
 
 
 def check_adam(
@@ -55,11 +106,12 @@ def check_run(
 
 
 def check_optimizer(optimizer: Any, model: Any, kind: type, expected: str) -> None:
-    """Raise unless an optimizer is of this kind, and of this model, as far as it says: Keras' meets its variables later.
+    """Raise unless an optimizer is of this kind, takes a step for each batch, and is of this model, as far as it says: Keras' meets its variables later.
 
     Raises:
         TypeError: if it is of another kind, of which expected says which are taken, or model is no model.
-        ValueError: if it was made for another model.
+        ValueError: if it was made for another model, if it takes a step for several batches, or if `fit` ends by putting
+            averages in the place of the weights.
     """
     check_model(model)
     if not isinstance(optimizer, kind):
@@ -71,6 +123,20 @@ def check_optimizer(optimizer: Any, model: Any, kind: type, expected: str) -> No
         fits = getattr(optimizer, "model", model) is model  # NumPy's says which
     if not fits:
         raise ValueError("optimizer was made for another model: expected this one's")
+    batches = getattr(optimizer, "gradient_accumulation_steps", None)  # Keras'
+    if batches:
+        raise ValueError(f"optimizer has gradient_accumulation_steps={batches}: expected None, a step for each batch")
+    if getattr(optimizer, "use_ema", False):  # Keras'
+        raise ValueError("optimizer has use_ema=True: expected False, because `fit` ends by averaging the weights")
+
+
+def check_precision(model: Any) -> None:
+    """Raise ValueError if a Keras model is of the policy with which Keras scales the loss, and leaves out steps that overflow."""
+    policy = model.dtype_policy.name
+    if policy == "mixed_float16":
+        raise ValueError(
+            f"model has the dtype policy {policy}, with which an optimizer leaves steps out: expected float32 or mixed_bfloat16"
+        )
 
 
 def check_scheduler(scheduler: Any, optimizer: Any, kind: type) -> None:
@@ -88,8 +154,13 @@ def check_scheduler(scheduler: Any, optimizer: Any, kind: type) -> None:
         raise ValueError("scheduler was made for another optimizer: expected this one's")
 
 
-def check_batch(batch: Any, step: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """A batch as (inputs, targets), the inputs as a tuple even of one; raise TypeError if the batch is anything else."""
+def check_batch(batch: Any, step: int, ignore_index: int) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """A batch as (inputs, targets), the inputs as a tuple even of one.
+
+    Raises:
+        TypeError: if the batch is anything else.
+        ValueError: if no target counts.
+    """
     pair = isinstance(batch, tuple) and len(batch) == 2
     inputs, targets = batch if pair else ((), None)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
@@ -97,4 +168,6 @@ def check_batch(batch: Any, step: int) -> tuple[tuple[np.ndarray, ...], np.ndarr
         raise TypeError(
             f"batch_at({step}) returned a {type(batch).__name__}: expected (inputs, targets), NumPy arrays; inputs may be a tuple of arrays"
         )
+    if not (targets != ignore_index).any():
+        raise ValueError(f"batch_at({step}): {nothing_counts(ignore_index)}")
     return inputs, targets

@@ -185,7 +185,15 @@ def check_parts(corpus: Corpus, length: int) -> None:
 
 
 def bits_per_byte(nats: float, tokens: np.ndarray, num_bytes: int) -> float:
-    """The bits that a model needs for each byte of a text, from its nats per token: what tokenizers of any size can be compared by."""
+    """The bits that a model needs for each byte of a text, from its nats per token: what tokenizers of any size can be compared by.
+
+    Raises:
+        TypeError: if num_bytes is not a whole number.
+        ValueError: if there is no byte, or no token after the first, which a model doesn't predict.
+    """
+    check_positive(num_bytes=num_bytes)
+    if len(tokens) < 2:
+        raise ValueError(f"tokens has {len(tokens)}: expected two or more")
     return float(nats * (len(tokens) - 1) / np.log(2) / num_bytes)
 
 

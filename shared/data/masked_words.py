@@ -130,8 +130,10 @@ def score(exact: Float[np.ndarray, "rows vocab_size"], predicted: Float[np.ndarr
 
     Raises:
         TypeError: if the shapes differ.
-        ValueError: if a row of predicted does not sum to 1.
+        ValueError: if a row of predicted does not sum to 1, or there is no row.
     """
+    if not len(exact):
+        raise ValueError("exact has no rows: expected a distribution for at least one word")
     if not (predicted >= 0).all() or abs(predicted.sum(axis=1) - 1).max() > 1e-4:
         raise ValueError("predicted has rows that are no probabilities: expected numbers from 0 that sum to 1")
     with np.errstate(divide="ignore"):

@@ -29,6 +29,7 @@ def nats_per_token(
     The text is cut into windows of the model's max_length, and a token sees the tokens
     before it in its window.
     """
+    check_positive(batch_size=batch_size)
     # 1 cut the text into windows
     inputs, targets = windows(tokens, model.max_length)
     total = 0.0

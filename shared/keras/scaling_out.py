@@ -18,14 +18,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_choice
+from ..checks import check_choice, known_values
+from ..checks.training import check_classes, check_counted, nothing_counts
 from ..contracts import Integer, checked
 from ..data import grammar
 from ..frameworks import private
 from ..frameworks.processes import check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .gpt import GPTModel
-from .training import cross_entropy
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-shard
 @checked
@@ -53,7 +53,8 @@ def parallel_step(
     """Train on this worker's rows; return the mean loss over the rows of all workers.
 
     TensorFlow's part: call it inside of `strategy.run`, where group is
-    `tf.distribute.get_replica_context()`; group None is one process.
+    `tf.distribute.get_replica_context()`; group None is one process. If no target of
+    any worker counts, ValueError; InvalidArgumentError in a compiled step.
     """
     import tensorflow as tf
 
@@ -61,23 +62,38 @@ def parallel_step(
     with tf.GradientTape() as tape:
         # 1 predict
         logits = model(inputs, training=True)
+        check_classes(targets, logits.shape[-1], ignore_index)
         # 2 add up this worker's losses
-        mean = cross_entropy(logits, targets, ignore_index=ignore_index)
-        kept = ops.cast(targets != ignore_index, mean.dtype)
-        count = ops.sum(kept)
-        loss = mean * count  # a sum again
+        options = {"from_logits": True, "ignore_class": ignore_index}
+        losses = keras.losses.sparse_categorical_crossentropy(targets, logits, **options)
+        loss = ops.sum(losses)
+        count = ops.sum(ops.cast(targets != ignore_index, loss.dtype))
     # 3 add up losses and counts of all workers
     sums = ops.stack([loss, count])
     total, number = ops.unstack(add("SUM", sums))
+    number = _counted(number, ignore_index)
     # 4 find every gradient, divided by the count of all
     weights = model.trainable_variables
     values = [weight.value for weight in weights]
-    # output_gradients multiplies every gradient
-    share = {"output_gradients": 1 / number}
+    # output_gradients multiplies every gradient; a loss scale is divided out by apply
+    share = {"output_gradients": optimizer.scale_loss(1 / number)}
     gradients = tape.gradient(loss, values, **share)
     # 5 to 6 add up the gradients, and move
     optimizer.apply(gradients, weights)
     return total / number
+
+
+def _counted(number: Any, ignore_index: int) -> Any:
+    """The number of targets that count; a compiled step fails if it is 0."""
+    import tensorflow as tf
+
+    value = known_values(number)
+    if value is not None:
+        check_counted(value, ignore_index)
+        return number
+    found = tf.debugging.assert_positive(number, nothing_counts(ignore_index))
+    with tf.control_dependencies([found]):
+        return tf.identity(number)
 
 
 def _alone(_, values: Any) -> Any:

@@ -13,12 +13,16 @@ import numpy as np
 from keras import ops
 from numpy import ndarray
 
-from ..checks import check_rate, known_values
+from ..checks import check_rate
 from shared.checks.training import (
     check_batch,
+    check_class_numbers,
+    check_classes,
     check_optimizer,
+    check_precision,
     check_run,
     check_targets,
+    check_weights,
 )
 from ..contracts import Float, Integer, checked
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
@@ -39,9 +43,7 @@ def cross_entropy(
     """
     check_rate(label_smoothing=label_smoothing)
     logits = ops.convert_to_tensor(logits)  # JAX misreads a foreign byte order elsewhere
-    values = known_values(targets)  # None in a compiled step
-    if values is not None:
-        check_targets(values, logits.shape[-1], ignore_index)
+    check_targets(targets, logits.shape[-1], ignore_index)  # if they have values yet
     targets = ops.cast(targets, "int32")
 
     # 1 leave out ignored targets
@@ -77,7 +79,8 @@ def _token_losses(logits: Any, targets: Any, label_smoothing: float) -> Any:
 class SparseCrossEntropy(keras.losses.Loss):
     """The cross-entropy of logits and class numbers, with label smoothing, in nats.
 
-    The mean weighted by sample_weight, which is 0 for a target that doesn't count.
+    The mean weighted by sample_weight, which is 0 for a target that doesn't count. It has
+    as many axes as the targets; along one of length 1 the weight is the same for all.
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
 
@@ -92,7 +95,17 @@ class SparseCrossEntropy(keras.losses.Loss):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         self.label_smoothing = label_smoothing
 
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        if sample_weight is not None:
+            # the base class divides by the sum of the weights: make one for each target
+            ones = ops.ones_like(ops.convert_to_tensor(y_pred)[..., 0], dtype=self.dtype)
+            sample_weight = ops.convert_to_tensor(sample_weight, dtype=self.dtype)
+            check_weights(sample_weight.shape, ones.shape)
+            sample_weight = sample_weight * ones
+        return super().__call__(y_true, y_pred, sample_weight)
+
     def call(self, y_true, y_pred):
+        check_class_numbers(y_true.shape, y_pred.shape)
         targets = ops.cast(y_true, "int32")  # the base class has made them floats
         return _token_losses(y_pred, targets, self.label_smoothing)
 
@@ -108,7 +121,7 @@ class _Batches(keras.utils.PyDataset):
 
     def __init__(self, model, batch_at: Callable, steps: range, ignore_index: int):
         super().__init__()
-        inputs, _ = check_batch(batch_at(steps.start), steps.start)
+        inputs, _ = check_batch(batch_at(steps.start), steps.start, ignore_index)
         self.classes = model(*(array[:1] for array in inputs)).shape[-1]
         self.batch_at, self.steps, self.ignore_index = batch_at, steps, ignore_index
         self.shapes = self.error = None
@@ -119,8 +132,8 @@ class _Batches(keras.utils.PyDataset):
     def __getitem__(self, index: int) -> tuple[tuple[ndarray, ...], ndarray, ndarray]:
         step = self.steps[index]
         try:
-            inputs, targets = check_batch(self.batch_at(step), step)
-            check_targets(targets, self.classes, self.ignore_index)
+            inputs, targets = check_batch(self.batch_at(step), step, self.ignore_index)
+            check_classes(targets, self.classes, self.ignore_index)
             shapes = [array.shape for array in (*inputs, targets)]
             self.shapes = self.shapes or shapes
             if shapes != self.shapes:
@@ -146,7 +159,7 @@ class _OneByOne(keras.Model):
     """A model as `fit` calls it: all inputs in one tuple."""
 
     def __init__(self, model, optimizer, loss: keras.losses.Loss):
-        super().__init__(name="one_by_one")
+        super().__init__(name="one_by_one", dtype=model.dtype_policy)
         self.inner = model
         self.built = True
         for each in (self, model):  # the model too, so that `model.save` keeps them
@@ -215,6 +228,7 @@ def train(
     """
     expected = "an Adam or an AdamW of keras.optimizers"
     check_optimizer(optimizer, model, keras.optimizers.Adam, expected)
+    check_precision(model)
     start = int(optimizer.iterations)
     check_run(start, batch_at, num_steps, label_smoothing, ignore_index, progress)
     steps = range(start, num_steps)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..checks.training import check_counted
 from ..contracts import Float, Integer, checked
 from ..data import grammar
 from ..frameworks import processes
@@ -208,14 +209,19 @@ def parallel_step(
     # 1 predict
     logits = model(inputs)
     # 2 add up this worker's losses
-    mean = cross_entropy(logits, targets, ignore_index=ignore_index)
     count = (targets != ignore_index).sum()
+    loss = 0.0
+    if count:
+        mean = cross_entropy(logits, targets, ignore_index=ignore_index)
+        loss = mean * count
     # 3 add up losses and counts of all workers
-    total, number = add(np.array([mean * count, count]))
+    total, number = add(np.array([loss, count]))
+    check_counted(number, ignore_index)
     # 4 find every gradient, divided by the count of all
     optimizer.zero_grad()
-    grad = cross_entropy_backward(logits, targets, ignore_index=ignore_index)
-    model.backward(grad * (count / number))
+    if count:
+        grad = cross_entropy_backward(logits, targets, ignore_index=ignore_index)
+        model.backward(grad * (count / number))
     # 5 add up the gradients of all workers
     gradients = model.gradients().values()
     # a ShardedAdam adds them up itself

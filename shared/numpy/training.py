@@ -241,7 +241,7 @@ def train(
     try:
         for step in tqdm(range(start, num_steps), disable=not progress):
             # 1 get the batch of this step
-            inputs, targets = check_batch(batch_at(step), step)
+            inputs, targets = check_batch(batch_at(step), step, ignore_index)
             # 2 predict
             logits = model(*inputs)
             # 3 measure the loss

@@ -26,6 +26,7 @@ from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 from ..checks import check_choice
+from ..checks.training import check_counted
 from ..contracts import Integer, checked
 from ..data import grammar
 from ..frameworks import private
@@ -92,14 +93,15 @@ def parallel_step(
     sums = torch.stack([loss.detach(), count.to(loss.dtype)])
     if workers > 1:
         dist.all_reduce(sums, group=group)
-    total, number = sums
+    total, number = sums.tolist()  # here the step waits for the device
+    check_counted(number, ignore_index)
     # 4 to 5 find every gradient, and add up
     optimizer.zero_grad()
     # times workers, because DDP and FSDP take the mean
     (loss * workers / number).backward()
     # 6 move every weight
     optimizer.step()
-    return (total / number).item()
+    return total / number
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-distribute
 # one is no engine, accumulated is ddp with two parts for each worker
@@ -156,6 +158,7 @@ def accumulated_step(
     counts = [(targets != ignore_index).sum() for _, targets in parts]
     number = torch.stack(counts).sum().to(torch.float64)
     dist.all_reduce(number, group=group)
+    check_counted(number.item(), ignore_index)
     total = torch.zeros_like(number)
     options = {"ignore_index": ignore_index, "reduction": "sum"}
     optimizer.zero_grad()

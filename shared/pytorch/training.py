@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import LRScheduler
 from tqdm import tqdm
 
-from ..checks import check_number, check_rate, known_values
+from ..checks import check_number, check_rate
 from shared.checks.training import (
     check_batch,
     check_optimizer,
@@ -40,9 +40,7 @@ def cross_entropy(
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
     check_rate(label_smoothing=label_smoothing)
-    values = known_values(targets)  # None on a GPU
-    if values is not None:
-        check_targets(values, logits.shape[-1], ignore_index)
+    check_targets(targets, logits.shape[-1], ignore_index)  # not of a GPU's values
     rows = rearrange(logits, "... classes -> (...) classes")
     classes = targets.flatten().long()
     # 1 to 5 leave out, turn, look up, smooth, average
@@ -91,7 +89,7 @@ def train(
     try:
         for step in tqdm(range(start, num_steps), disable=not progress):
             # 1 get the batch of this step
-            batch, targets = check_batch(batch_at(step), step)
+            batch, targets = check_batch(batch_at(step), step, ignore_index)
             inputs = [torch.tensor(x, device=device) for x in batch]
             targets = torch.tensor(targets, device=device)
             # 2 predict

@@ -9,6 +9,7 @@ from numpy import ndarray
 from torch import nn
 
 from ..checks import check_model
+from ..checks.training import check_any_counts
 from ..frameworks.modes import evaluation_mode
 from .training import cross_entropy
 
@@ -24,6 +25,7 @@ def evaluate(
     device = next(model.parameters()).device
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     inputs = [torch.as_tensor(array, device=device) for array in inputs]
+    check_any_counts(targets, ignore_index)  # here they are not on a device yet
     targets = torch.as_tensor(targets, device=device)
 
     # 1 switch dropout off

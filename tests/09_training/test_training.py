@@ -232,6 +232,104 @@ def test_keras_loss_object_is_its_function(rng, smoothing, ignore_index):
     assert float(loss(classes, logits)) == pytest.approx(expected, abs=1e-6)
 
 
+WEIGHED = [(4, 5), (4, 1), (1, 5), (1, 1), ()]
+
+
+def weighed(rng, shape):
+    """Logits, targets, weights of a shape, and the mean that these weigh."""
+    logits, targets = rng.normal(size=(4, 5, 7)).astype(np.float32), rng.integers(0, 7, (4, 5))
+    weights = rng.uniform(0.1, 2, shape).astype(np.float32)
+    each = [
+        [numpy_training.cross_entropy(*pair) for pair in zip(*rows)]
+        for rows in zip(logits[..., None, :], targets[..., None])
+    ]
+    return logits, targets, weights, np.average(each, weights=np.broadcast_to(weights, (4, 5)))
+
+
+@pytest.mark.parametrize("shape", WEIGHED)
+@pytest.mark.keras
+def test_keras_loss_object_divides_by_the_weight_of_every_target(rng, shape):
+    logits, targets, weights, expected = weighed(rng, shape)
+    before = weights.copy()
+    loss = keras_training.SparseCrossEntropy()
+    assert float(loss(targets, logits, sample_weight=weights)) == pytest.approx(expected, abs=1e-6)
+    logits = ops.convert_to_tensor(logits)
+    assert float(loss(targets, logits, sample_weight=ops.convert_to_tensor(weights))) == pytest.approx(
+        expected, abs=1e-6
+    )
+    np.testing.assert_array_equal(weights, before)
+    own = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for reduction in ("sum", "sum_over_batch_size", None):
+        own.reduction, loss = reduction, keras_training.SparseCrossEntropy(reduction=reduction)
+        found, wanted = (as_numpy(each(targets, logits, sample_weight=weights)) for each in (loss, own))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+class Looked(keras.Model):
+    """A table of logits; with mask_zero its output has a mask, as padding gets one."""
+
+    def __init__(self, table, mask_zero):
+        super().__init__()
+        self.embedding = keras.layers.Embedding(*table.shape, mask_zero=mask_zero, weights=[table])
+
+    def call(self, x):
+        return self.embedding(x)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4, 1)])
+@pytest.mark.parametrize("mask_zero", [False, True])
+@pytest.mark.keras
+def test_keras_fit_and_evaluate_divide_by_the_weight_of_every_target_that_the_mask_leaves(rng, mask_zero, shape):
+    table, x = rng.normal(size=(7, 7)).astype(np.float32), rng.integers(0, 7, (4, 5))
+    x[0, 3:] = 0
+    weights = rng.uniform(0.1, 2, shape).astype(np.float32)
+    each = np.array([[numpy_training.cross_entropy(table[[n]], np.array([n])) for n in row] for row in x])
+    counted = np.broadcast_to(weights, x.shape) * ((x > 0) | (not mask_zero))
+    expected = (each * counted).sum() / counted.sum()
+    model = Looked(table, mask_zero)
+    model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
+    assert model.evaluate(x, x, sample_weight=weights, verbose=0) == pytest.approx(expected, abs=1e-6)
+    history = model.fit(x, x, sample_weight=weights, verbose=0).history
+    assert history["loss"] == pytest.approx([expected], abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4,), (5,), (4, 2), (2, 5), (4, 5, 1), (1, 4, 5)])
+@pytest.mark.keras
+def test_keras_loss_object_refuses_weights_of_another_shape(rng, shape):
+    """(4,) could be a weight for each sequence, or, if there were four positions, for each of them."""
+    logits, targets, _, _ = weighed(rng, ())
+    with pytest.raises(TypeError, match=r"sample_weight.*\(4, 5\)"):
+        keras_training.SparseCrossEntropy()(targets, logits, sample_weight=np.ones(shape))
+
+
+@pytest.mark.keras
+def test_keras_fit_refuses_weights_of_another_shape(rng):
+    """Class weights, too, which `fit` turns into one weight for each sequence."""
+    for weights in ({"sample_weight": np.ones(4)}, {"class_weight": dict.fromkeys(range(7), 1.0)}):
+        model = Looked(rng.normal(size=(7, 7)), False)
+        model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
+        x = rng.integers(0, 7, (4, 5))
+        with pytest.raises(TypeError, match="sample_weight"):
+            model.fit(x, x, **given, verbose=0)
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 5), (4, 5, 1), (5, 4)])
+@pytest.mark.keras
+def test_keras_loss_object_refuses_targets_of_another_shape(rng, shape):
+    logits, _, _, _ = weighed(rng, ())
+    with pytest.raises(TypeError, match=r"y_true.*\(4, 5\)"):
+        keras_training.SparseCrossEntropy()(np.zeros(shape), logits)
+
+
+@pytest.mark.keras
+def test_keras_fit_refuses_a_column_of_targets(rng):
+    """Keras' own loss takes it for a row; here each would have been compared with all rows of logits."""
+    model = keras_models.MLP(3, 4, 2)
+    model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
+    with pytest.raises(TypeError, match="y_true"):
+        model.fit(rng.normal(size=(8, 3)).astype(np.float32), rng.integers(0, 2, (8, 1)), verbose=0)
+
+
 @pytest.mark.keras
 def test_keras_loss_object_in_compile_and_from_a_file(rng, tmp_path):
     model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
@@ -685,6 +783,75 @@ def test_keras_train_drops_out_in_every_step(has_argument):
     model = (KerasClassifier if has_argument else WithoutArgument)(dropout=0.5)
     losses = keras_training.train(model, keras.optimizers.AdamW(0.0), lambda step: batch_at(0), 5)
     assert len(set(losses)) == 5
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [({"gradient_accumulation_steps": 2}, "gradient_accumulation_steps"), ({"use_ema": True}, "use_ema")],
+)
+@pytest.mark.keras
+def test_keras_train_refuses_an_optimizer_whose_steps_are_no_batches(option, name):
+    model, _ = make("keras")
+    before = get_weights(model)
+    with pytest.raises(ValueError, match=rf"optimizer.*{name}"):
+        keras_training.train(model, keras.optimizers.Adam(0.05, **option), lambda step: pytest.fail("asked"), 4)
+    for weight, value in get_weights(model).items():
+        np.testing.assert_array_equal(value, before[weight])
+
+
+@pytest.mark.parametrize("option", [{}, {"amsgrad": True}, {"loss_scale_factor": 1024.0}])
+@pytest.mark.keras
+def test_keras_train_in_two_calls_takes_the_steps_of_one(option):
+    runs = []
+    for stops in ((6,), (3, 6)):
+        model, adam = make("keras", dropout=0.0)[0], keras.optimizers.Adam(0.05, **option)
+        losses = [keras_training.train(model, adam, batch_at, stop) for stop in stops]
+        assert taken("keras", adam) == 6
+        assert keras_training.train(model, adam, lambda step: pytest.fail("asked"), 6).shape == (0,)
+        runs.append((np.concatenate(losses), get_weights(model)))
+    (whole, expected), (parts, found) = runs
+    np.testing.assert_array_equal(parts, whole)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+@pytest.fixture
+def policy():
+    before = keras.config.dtype_policy()
+    yield keras.config.set_dtype_policy
+    keras.config.set_dtype_policy(before)
+
+
+@pytest.mark.keras
+def test_keras_train_refuses_loss_scaling_which_leaves_steps_out(policy):
+    policy("mixed_float16")
+    model, _ = make("keras")
+    with pytest.raises(ValueError, match="model.*mixed_float16"):
+        keras_training.train(model, keras.optimizers.Adam(0.05), lambda step: pytest.fail("asked"), 4)
+    scaling = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.05))
+    with pytest.raises(TypeError, match="optimizer.*LossScaleOptimizer"):
+        keras_training.train(model, scaling, lambda step: pytest.fail("asked"), 4)
+
+
+@pytest.mark.keras
+def test_keras_train_computes_as_the_model_does_whatever_the_policy_of_new_layers(policy):
+    losses = []
+    for name in ("float32", "mixed_float16"):
+        model, _ = make("keras", dropout=0.0)
+        policy(name)
+        losses.append(keras_training.train(model, keras.optimizers.Adam(0.05), batch_at, 4))
+    np.testing.assert_array_equal(*losses)
+
+
+def test_pytorch_train_finds_a_batch_without_targets_that_count_before_it_is_on_a_device(monkeypatch):
+    model, adam = make("pytorch")
+    before = get_weights(model)
+    monkeypatch.setattr(torch.Tensor, "__array__", lambda *_: 1 / 0)  # as of a tensor on a GPU
+    with pytest.raises(ValueError, match=r"batch_at\(0\).*targets"):
+        pytorch_training.train(model, adam, lambda step: (batch_at(step)[0], np.full((4, 9), -100)), 2)
+    monkeypatch.undo()
+    for name, value in get_weights(model).items():
+        np.testing.assert_array_equal(value, before[name])
 
 
 @pytest.mark.parametrize("track", ARRAYS)

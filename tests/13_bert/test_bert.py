@@ -518,6 +518,7 @@ PREDICTIONS = [  # of "the owl slept .", where owl is to be predicted
     (lambda *_: masked_words.score(UNIFORM, UNIFORM[:, 1:]), TypeError, "predicted"),
     (lambda *_: masked_words.score(None, UNIFORM), TypeError, "exact"),
     (lambda *_: masked_words.score(UNIFORM, 2 * UNIFORM), ValueError, "predicted"),
+    (lambda *_: masked_words.score(UNIFORM[:0], UNIFORM[:0]), ValueError, "exact"),
     (lambda *_: masked_words.short_sentences(5, 3, seed=0), ValueError, "max_words"),
     (lambda *_: masked_words.short_sentences(0, 8, seed=0), ValueError, "num_sentences"),
 ]

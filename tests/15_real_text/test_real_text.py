@@ -575,6 +575,8 @@ def refused_by_every_track(track: str) -> list:
     module = TRACKS[track]
     rows = [
         (lambda: module.nats_per_token(small(track), TOKENS[:12]), ValueError, "tokens"),
+        (lambda: module.nats_per_token(small(track), TOKENS, -1), ValueError, "batch_size"),
+        (lambda: module.nats_per_token(small(track), TOKENS, 0), ValueError, "batch_size"),
         (lambda: module.attention_weights(small(track), given(track, TOKENS[:13])), ValueError, "max_length"),
     ]
     if track != "keras":

@@ -97,6 +97,159 @@ def test_a_step_is_that_of_the_whole_batch(workers, sharded):
     assert np.abs(model.parameters()["norm.gamma"] - start["norm.gamma"]).max() > 1e-3
 
 
+@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_worker_without_a_target_that_counts_takes_part(workers, sharded):
+    inputs, targets = in_numpy.grammar.batch_at(23, 6, 16)
+    targets[6 // workers : 2 * 6 // workers] = 0  # all of worker 1
+    whole = GPTModel(**in_numpy.CONFIG, rng=1)
+    expected = in_numpy.parallel_step(whole, in_numpy.AdamW(whole, 1e-2), inputs, targets, None, ignore_index=0)
+
+    def work(group):
+        mine = GPTModel(**in_numpy.CONFIG, rng=1)
+        optimizer = in_numpy.ShardedAdam(mine, group, 1e-2) if sharded else in_numpy.AdamW(mine, 1e-2)
+        batch = [in_numpy.shard_batch(rows, group.rank, workers) for rows in (inputs, targets)]
+        return in_numpy.parallel_step(mine, optimizer, *batch, group, ignore_index=0), mine.parameters()
+
+    size = sum(array.size for array in whole.parameters().values())
+    for loss, weights in in_numpy.in_threads(work, workers, size):
+        assert loss == pytest.approx(expected, abs=1e-13)
+        for name, array in whole.parameters().items():
+            np.testing.assert_allclose(weights[name], array, rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_numpy_refuses_a_batch_in_which_no_target_of_any_worker_counts():
+    inputs, targets = in_numpy.grammar.batch_at(23, 6, 16)
+
+    def work(group):
+        model = GPTModel(**in_numpy.CONFIG, rng=1)
+        rows = slice(None) if group is None else slice(group.rank, group.rank + 1)
+        in_numpy.parallel_step(model, in_numpy.AdamW(model), inputs[rows], 0 * targets[rows], group, ignore_index=0)
+
+    with pytest.raises(ValueError, match="targets"):
+        work(None)
+    with pytest.raises(ValueError, match="targets"):
+        in_numpy.in_threads(work, 2, 100_000)
+
+
+def pytorch_steps(group):
+    """`parallel_step` and `accumulated_step` on a batch in two halves."""
+    yield lambda model, adam, x, y: in_pytorch.parallel_step(model, adam, x, y, None, ignore_index=0)
+    yield lambda model, adam, x, y: in_pytorch.accumulated_step(
+        in_pytorch.DistributedDataParallel(model), adam, list(zip(x.split(3), y.split(3))), group, ignore_index=0
+    )
+
+
+def test_pytorch_refuses_a_batch_in_which_no_target_counts(group_of_one):
+    inputs, targets = map(torch.tensor, in_numpy.grammar.batch_at(23, 6, 16))
+    for step in pytorch_steps(group_of_one):
+        model = in_pytorch.make_model(None)
+        adam, before = torch.optim.AdamW(model.parameters()), get_weights(model)
+        with pytest.raises(ValueError, match="targets"):
+            step(model, adam, inputs, 0 * targets)
+        assert not adam.state
+        for name, array in get_weights(model).items():
+            np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+def test_a_part_in_which_no_target_counts_takes_part_in_pytorch(group_of_one):
+    inputs, targets = map(torch.tensor, in_numpy.grammar.batch_at(23, 6, 16))
+    targets[:3] = 0
+    whole, accumulated = (
+        step(in_pytorch.make_model(None), torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]), inputs, targets)
+        for step in pytorch_steps(group_of_one)
+    )
+    assert accumulated == pytest.approx(whole, abs=1e-13) and np.isfinite(whole)
+
+
+class Others:
+    """A replica context in which the other workers have added up a loss and a count."""
+
+    def __init__(self, *sums):
+        self.sums = sums
+
+    def all_reduce(self, operation, values):
+        assert operation == "SUM"
+        return values + self.sums
+
+
+@pytest.fixture
+def keras_step():
+    """`parallel_step` of Keras on a small model of its own: loss, weights before and after; the optimizer is a function's."""
+    import keras
+
+    import shared.keras.scaling_out as in_keras
+
+    def step(targets, group=None, make=lambda: keras.optimizers.SGD(1.0), wrapped=lambda function: function):
+        keras.utils.set_random_seed(0)
+        model = in_keras.GPTModel(d_model=8, num_heads=2, d_ff=16, vocab_size=11, max_length=8)
+        optimizer = make()
+        optimizer.build(model.trainable_variables)
+        inputs = keras.ops.convert_to_tensor(np.arange(1, 9).reshape(2, 4))
+        run = wrapped(lambda x, y: in_keras.parallel_step(model, optimizer, x, y, group))
+        before, error, loss = get_weights(model), None, None
+        try:
+            loss = float(run(inputs, keras.ops.convert_to_tensor(targets)))
+        except Exception as each:  # noqa: BLE001 - the tests ask which it is
+            error = each
+        return loss, before, get_weights(model), error
+
+    return step
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_a_keras_worker_without_a_target_that_counts_takes_part(keras_step):
+    import tensorflow as tf
+
+    for wrapped in (lambda function: function, lambda function: tf.function(function, autograph=False)):
+        loss, before, after, error = keras_step(np.full((2, 4), -100), Others(6.0, 4.0), wrapped=wrapped)
+        assert error is None and loss == pytest.approx(1.5)
+        for name, array in before.items():
+            np.testing.assert_array_equal(after[name], array, err_msg=name)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_refuses_a_batch_in_which_no_target_of_any_worker_counts(keras_step):
+    import tensorflow as tf
+
+    nothing = np.full((2, 4), -100)
+    for group in (None, Others(0.0, 0.0)):
+        found = {
+            ValueError: keras_step(nothing, group),
+            tf.errors.InvalidArgumentError: keras_step(nothing, group, wrapped=tf.function),
+        }
+        for kind, (_, before, after, error) in found.items():
+            assert isinstance(error, kind) and "targets" in str(error)
+            for name, array in before.items():
+                np.testing.assert_array_equal(after[name], array, err_msg=name)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_step_refuses_a_target_that_is_no_class(keras_step):
+    _, _, _, error = keras_step(np.arange(11, 19).reshape(2, 4))
+    assert isinstance(error, ValueError) and "target 11" in str(error)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_a_keras_optimizer_that_scales_the_loss_takes_the_same_step(keras_step):
+    import keras
+
+    targets = np.arange(2, 10).reshape(2, 4)
+    loss, _, expected, _ = keras_step(targets)
+    for make in (
+        lambda: keras.optimizers.SGD(1.0, loss_scale_factor=1024.0),
+        lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0)),
+    ):
+        scaled, _, after, error = keras_step(targets, make=make)
+        assert error is None and scaled == pytest.approx(loss, abs=1e-6)
+        for name, array in expected.items():
+            np.testing.assert_allclose(after[name], array, atol=1e-6, err_msg=name)
+
+
 def test_a_step_in_pytorch_alone_is_that_of_numpy():
     inputs, targets = in_numpy.grammar.batch_at(23, 8, 16)
     ours = GPTModel(**in_numpy.CONFIG, rng=1)

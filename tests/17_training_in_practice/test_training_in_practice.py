@@ -499,6 +499,15 @@ def test_pytorch_weights_that_were_frozen_for_some_steps_go_on_with_their_own_co
         numpy_practice.load_checkpoint(tmp_path / "c", numpy_model, numpy_adam)
 
 
+@pytest.mark.parametrize("track", PRACTICE)
+@pytest.mark.keras
+def test_keras_and_the_others_refuse_to_evaluate_on_nothing(track, monkeypatch):
+    model, (inputs, targets) = CLASSIFIERS[track](), batch_at(0)
+    monkeypatch.setattr(torch.Tensor, "__array__", lambda *_: 1 / 0)  # as of a tensor on a GPU
+    with pytest.raises(ValueError, match="targets"):
+        PRACTICE[track].evaluate(model, inputs, np.full_like(targets, -100))
+
+
 def test_pytorch_adam_that_keeps_more_is_refused(tmp_path):
     model, adam = make("pytorch")
     maxima = torch.optim.Adam(model.parameters(), amsgrad=True)
@@ -508,6 +517,16 @@ def test_pytorch_adam_that_keeps_more_is_refused(tmp_path):
     pytorch_practice.save_checkpoint(tmp_path / "c", model, adam)
     with pytest.raises(ValueError, match=r"optimizer.*max_exp_avg_sq"):
         pytorch_practice.load_checkpoint(tmp_path / "c", model, maxima)
+
+
+@pytest.mark.keras
+def test_keras_adam_that_takes_a_step_for_several_batches_is_refused_by_name(tmp_path):
+    model, adam = make("keras")
+    keras_practice.save_checkpoint(tmp_path / "c", model, adam)
+    several = keras.optimizers.Adam(1e-3, gradient_accumulation_steps=2)
+    for call in (keras_practice.save_checkpoint, keras_practice.load_checkpoint):
+        with pytest.raises(ValueError, match=r"optimizer.*gradient_accumulation_steps=2"):
+            call(tmp_path / "c", model, several)
 
 
 @pytest.mark.parametrize("option", [{"amsgrad": True}, {"use_ema": True}])

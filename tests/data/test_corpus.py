@@ -183,6 +183,8 @@ REFUSED = [
     (lambda t: corpus.which_package(t, [], 1, 12), "each"),
     (lambda t: corpus.which_package(t, made(6), 0, 12), "each"),
     (lambda t: corpus.answers(t, ["sympy", "sympy"]), "packages"),
+    (lambda t: corpus.bits_per_byte(1.0, np.zeros(5, int), 0), "num_bytes"),
+    (lambda t: corpus.bits_per_byte(1.0, np.zeros(1, int), 5), "tokens"),
 ]
 
 
