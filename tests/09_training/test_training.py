@@ -310,7 +310,7 @@ def test_keras_fit_refuses_weights_of_another_shape(rng):
         model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
         x = rng.integers(0, 7, (4, 5))
         with pytest.raises(TypeError, match="sample_weight"):
-            model.fit(x, x, **given, verbose=0)
+            model.fit(x, x, **weights, verbose=0)
 
 
 @pytest.mark.parametrize("shape", [(4,), (1, 5), (4, 5, 1), (5, 4)])
