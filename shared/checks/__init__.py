@@ -159,15 +159,6 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
 
 
-def check_32_bits(**arrays: Any) -> None:
-    """Raise ValueError if an array of NumPy has a whole number that 32 bits cannot hold: JAX would leave the lower ones."""
-    for name, array in arrays.items():
-        if isinstance(array, np.ndarray) and array.dtype.kind in "iu" and array.size:
-            for value in (array.min(), array.max()):
-                if not -(2**31) <= value < 2**31:
-                    raise ValueError(f"{name} holds {value}: expected ids inside the vocabulary")
-
-
 def is_compiling() -> bool:
     """Whether PyTorch is compiling."""
     torch = sys.modules.get("torch")

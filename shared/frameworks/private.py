@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from shared.checks import check_32_bits
+from shared.whole_numbers import check_32_bits
 
 # Keras
 
