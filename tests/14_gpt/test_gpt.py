@@ -549,7 +549,7 @@ def test_keras_and_the_others_never_write_padding_where_nothing_else_is_left(tra
     table = of_padding["embedding.tokens.embeddings"]
     table[1:] = -np.finfo(table.dtype).max  # the sum of eight of them is -inf
     set_weights(model, of_padding)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="logits of step 0"):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"logits of step 0|probs\[0\]"):
         TRACKS[track].generate(model, [1, 2], 3, temperature=temperature)
 
 
@@ -1095,8 +1095,8 @@ def test_every_word_of_the_grammar_is_one_token():
 @pytest.mark.parametrize("track", ["numpy", pytest.param("keras", marks=pytest.mark.keras)])
 def test_no_token_is_drawn_from_what_are_no_probabilities(track, probs, uniform, name):
     right, sample = [0.2, 0.3, 0.5], TRACKS[track].sample
-    rows = tensor(track, np.array([right, probs], "float32"))
-    uniforms = tensor(track, np.array([0.1, uniform], "float32"))
+    array = keras.ops.array if track == "keras" else np.array
+    rows, uniforms = array(np.array([right, probs], "float32")), array(np.array([0.1, uniform], "float32"))
     with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
         sample(rows, uniforms)
     assert as_numpy(sample(rows[:1], uniforms[:1])).tolist() == [0]
