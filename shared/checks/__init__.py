@@ -159,6 +159,27 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
 
 
+def check_32_bits(**values: Any) -> None:
+    """Raise ValueError if a whole number, or one in an array of any framework, needs more than 32 bits: JAX would drop the upper ones.
+
+    What is neither is not looked at, nor is an array that has no values yet.
+    """
+    for name, value in values.items():
+        for number in _extremes(value):
+            if not -(2**31) <= number < 2**31:
+                raise ValueError(f"{name} holds {number}: expected ids inside the vocabulary")
+
+
+def _extremes(value: Any) -> tuple:
+    """A whole number, or the least and the largest of an array whose dtype is wider than int32; otherwise nothing."""
+    if isinstance(value, numbers.Integral):
+        return (value,)
+    dtype = getattr(value, "dtype", None)
+    dtype = str(getattr(dtype, "name", dtype)).removeprefix("torch.")
+    array = known_values(value) if dtype in ("int64", "uint32", "uint64") else None
+    return () if array is None or not array.size else (array.min(), array.max())
+
+
 def is_compiling() -> bool:
     """Whether PyTorch is compiling."""
     torch = sys.modules.get("torch")

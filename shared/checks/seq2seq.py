@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from shared.checks import check_choice, check_positive
-from shared.whole_numbers import check_32_bits
+from shared.checks import check_32_bits, check_choice, check_positive
 
 
 def check_vocabularies(source_vocab_size: int, target_vocab_size: int, pad_id: int, shared_embeddings: bool) -> None:

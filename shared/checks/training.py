@@ -8,15 +8,16 @@ import numpy as np
 from shared.checks import check_model, check_number, check_positive, check_rate, known_values
 
 
-def check_classes(targets: Any, classes: int, ignore_index: int) -> None:
+def check_classes(targets: Any, classes: int, ignore_index: int | None = None) -> None:
     """Raise ValueError unless every target is a class or ignore_index, as far as the values are known."""
     values = known_values(targets)
     if values is None:
         return
-    kept = values[values != ignore_index]
-    wrong = kept[(kept < 0) | (kept >= classes)]
+    kept = values if ignore_index is None else values[values != ignore_index]
+    wrong = kept[(kept < 0) | (kept >= classes) | (kept % 1 != 0)]
     if wrong.size:
-        raise ValueError(f"target {wrong[0]} is outside the {classes} classes, and is not ignore_index={ignore_index}")
+        ignored = "" if ignore_index is None else f", and is not ignore_index={ignore_index}"
+        raise ValueError(f"target {wrong[0]} is none of the {classes} classes{ignored}")
 
 
 def nothing_counts(ignore_index: int) -> str:

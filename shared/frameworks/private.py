@@ -4,12 +4,11 @@ A test for each says so when a new version breaks it. What is written here impor
 """
 
 import ctypes
+import functools
 import inspect
 import os
 from collections.abc import Callable
 from typing import Any
-
-from shared.whole_numbers import check_32_bits
 
 # Keras
 
@@ -57,17 +56,55 @@ class KeepsMask:
 
 
 class ReadsIds:
-    """What a Keras layer is besides, and before, that reads token ids: it looks at them while they are whole.
+    """What a Keras layer or model is besides, and before, that reads token ids: it looks at them while they are whole.
 
     Keras 3.15 makes tensors of arrays before `call` sees them, and on JAX that leaves the lower 32 bits of each number. We wait
     for an error there.
     """
 
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let the methods of a model that take data look at it, too."""
+        super().__init_subclass__(**named)
+        for name in ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch"):
+            if hasattr(cls, name):
+                setattr(cls, name, _looks_at_data(getattr(cls, name)))
+
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """As Keras' own; a ValueError if an array of NumPy has a number that 32 bits cannot hold."""
+        """As Keras' own; a ValueError if an array has a number that 32 bits cannot hold."""
+        from shared.checks import check_32_bits
+
         names = [*inspect.signature(self.call).parameters]
         check_32_bits(**dict(zip(names, args)), **named)
         return super().__call__(*args, **named)
+
+
+def _looks_at_data(method: Callable) -> Callable:
+    """The method of a model; a ValueError if an array in its x or y has a number that 32 bits cannot hold."""
+    from shared.checks import check_32_bits
+
+    names = [*inspect.signature(method).parameters]
+
+    @functools.wraps(method)
+    def looks(*args: Any, **named: Any) -> Any:
+        given = dict(zip(names, args)) | named
+        for name in ("x", "y"):
+            data = given.get(name)
+            data = tuple(data.values()) if isinstance(data, dict) else data
+            for part in data if isinstance(data, tuple | list) else (data,):
+                check_32_bits(**{name: part})
+        return method(*args, **named)
+
+    return looks
+
+
+def id_dtype() -> str:
+    """The widest dtype of whole numbers: an id that is cast to it stays as it is, and can be seen to be wrong.
+
+    JAX 0.10 has int32 alone, unless it is told otherwise, and warns of int64 (`jax_enable_x64`). We wait for int64 by default.
+    """
+    import keras
+
+    return "int32" if keras.backend.backend() == "jax" else "int64"
 
 
 def made_from(tensor: Any) -> tuple[Any, list]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import keras
 from keras import layers, ops
 
-from ..checks import check_positive, check_rate
+from ..checks import check_32_bits, check_positive, check_rate
 from ..contracts import Any, Bool, Float, Integer, checked
 from ..frameworks import private
 
@@ -37,6 +37,8 @@ def padding_mask(
     tokens: Integer[Any, "batch length"], pad_id: int = 0
 ) -> Bool[Any, "batch 1 1 length"]:
     """Let every query attend to the real tokens, and to no padding."""
+    check_32_bits(tokens=tokens, pad_id=pad_id)
+    tokens = ops.cast(tokens, private.id_dtype())  # or uint8 would turn 256 into 0
     return ops.expand_dims(ops.not_equal(tokens, pad_id), axis=(1, 2))
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-7

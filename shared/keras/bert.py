@@ -35,13 +35,14 @@ def mask_tokens(
 ) -> tuple[Any, Any]:
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
+    both int64 (int32 on JAX), because the smaller types can't hold -100 or mask_id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
     Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
     check_masking(mask_id, vocab_size, special_ids, rate, seed)
     check_tokens(tokens, vocab_size)
-    tokens = ops.convert_to_tensor(tokens)
+    tokens = ops.cast(tokens, private.id_dtype())
 
     # 1 list the ordinary tokens
     every = np.arange(vocab_size)

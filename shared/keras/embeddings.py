@@ -16,7 +16,7 @@ from ..frameworks import private
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 def _as_ids(tokens: Any, vocab_size: int) -> Any:
-    """Ids of any dtype as int32; a ValueError if one, where they are known, is none."""
+    """Whole numbers of 64 bits; a ValueError if one, where they are known, is no id."""
     values = known_values(tokens)
     if values is not None and values.dtype.kind == "f":
         is_id = (values == np.trunc(values)) & (abs(values) < 2**31)
@@ -25,7 +25,7 @@ def _as_ids(tokens: Any, vocab_size: int) -> Any:
         values = values.astype("int64")
     if values is not None:
         check_tokens(values, vocab_size)
-    return ops.cast(tokens, "int32")
+    return ops.cast(tokens, private.id_dtype())
 
 
 @keras.saving.register_keras_serializable(package="three_ways")

@@ -387,7 +387,9 @@ class _Writer(keras.Model):
             previous = ops.slice(tokens, (0, position - 1), (batch, 1))
             cache.restore(position - 1, cached)
             logits = self.without_padding(self.model(previous, cache=cache)[:, 0])
-            finite = finite & ops.all(ops.isfinite(ops.max(logits, axis=-1)))
+            is_finite = ops.isfinite(ops.max(logits, axis=-1, keepdims=True))
+            finite = finite & ops.all(is_finite)
+            logits = ops.where(is_finite, logits, 0.0)  # what is chosen now isn't used
             # 3 choose a token, but no padding
             new = self.choose(logits, ops.take(uniforms, position, axis=1))
             # 4 write it, where no prompt has a token there

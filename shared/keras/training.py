@@ -5,6 +5,7 @@ __all__ = ['cross_entropy', 'SparseCrossEntropy', 'train']
 
 # %% ../../notebooks/09_training/keras.ipynb #title-3
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from keras import ops
 from numpy import ndarray
 
-from ..checks import check_rate
+from ..checks import check_32_bits, check_rate
 from shared.checks.training import (
     check_batch,
     check_class_numbers,
@@ -25,6 +26,7 @@ from shared.checks.training import (
     check_weights,
 )
 from ..contracts import Float, Integer, checked
+from ..frameworks import private
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-3
@@ -42,9 +44,10 @@ def cross_entropy(
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
     check_rate(label_smoothing=label_smoothing)
+    check_32_bits(ignore_index=ignore_index)
     logits = ops.convert_to_tensor(logits)  # JAX misreads a foreign byte order elsewhere
     check_targets(targets, logits.shape[-1], ignore_index)  # if they have values yet
-    targets = ops.cast(targets, "int32")
+    targets = ops.cast(targets, private.id_dtype())
 
     # 1 leave out ignored targets
     kept = targets != ignore_index
@@ -59,7 +62,7 @@ def cross_entropy(
 
 
 def _token_losses(logits: Any, targets: Any, label_smoothing: float) -> Any:
-    """The cross-entropy of each target, of shape (*batch)."""
+    """The cross-entropy of each target, of shape (*batch); NaN where it is no class."""
     # 1 turn logits into log-probabilities
     log_p = ops.log_softmax(logits, axis=-1)
     # 2 look up the right class
@@ -67,6 +70,7 @@ def _token_losses(logits: Any, targets: Any, label_smoothing: float) -> Any:
     right = ops.one_hot(targets, classes, dtype="bool")
     losses = -ops.where(right, log_p, 0.0)
     losses = ops.sum(losses, axis=-1)
+    losses = ops.where(ops.any(right, axis=-1), losses, math.nan)
     # 3 smooth the labels
     if label_smoothing:
         even = -ops.mean(log_p, axis=-1)
@@ -96,16 +100,21 @@ class SparseCrossEntropy(keras.losses.Loss):
         self.label_smoothing = label_smoothing
 
     def __call__(self, y_true, y_pred, sample_weight=None):
+        y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
+        check_class_numbers(y_true.shape, y_pred.shape)
         if sample_weight is not None:
             # the base class divides by the sum of the weights: make one for each target
-            ones = ops.ones_like(ops.convert_to_tensor(y_pred)[..., 0], dtype=self.dtype)
             sample_weight = ops.convert_to_tensor(sample_weight, dtype=self.dtype)
-            check_weights(sample_weight.shape, ones.shape)
-            sample_weight = sample_weight * ones
+            check_weights(sample_weight.shape, y_true.shape)
+            sample_weight = sample_weight * ops.ones_like(y_true)
+        # a target that doesn't count may be any number
+        for counts in (private.mask_of(y_pred), sample_weight):
+            if counts is not None:
+                y_true = ops.where(ops.cast(counts, "bool"), y_true, 0.0)
+        check_classes(y_true, y_pred.shape[-1])  # if they have values yet
         return super().__call__(y_true, y_pred, sample_weight)
 
     def call(self, y_true, y_pred):
-        check_class_numbers(y_true.shape, y_pred.shape)
         targets = ops.cast(y_true, "int32")  # the base class has made them floats
         return _token_losses(y_pred, targets, self.label_smoothing)
 

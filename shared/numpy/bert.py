@@ -34,12 +34,14 @@ def mask_tokens(
 ) -> tuple[Integer[ndarray, "batch length"], Integer[ndarray, "batch length"]]:
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
+    both int64, because the smaller types can't hold -100 or mask_id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
     Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
     check_masking(mask_id, vocab_size, special_ids, rate, seed)
     check_tokens(tokens, vocab_size)
+    tokens = tokens.astype(np.int64)
 
     # 1 list the ordinary tokens
     every = np.arange(vocab_size)
@@ -51,7 +53,7 @@ def mask_tokens(
     chosen = (choice < rate) & np.isin(tokens, ordinary)
     # 4 draw a random token for each place
     index = (which * len(ordinary)).astype(int)
-    random_tokens = ordinary[index].astype(tokens.dtype)
+    random_tokens = ordinary[index]
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
     hidden = np.where(fate < 0.9, random_tokens, tokens)
     hidden = np.where(fate < 0.8, mask_id, hidden)

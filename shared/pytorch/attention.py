@@ -38,7 +38,8 @@ def padding_mask(
     tokens: Integer[Tensor, "batch length"], pad_id: int = 0
 ) -> Bool[Tensor, "batch 1 1 length"]:
     """Let every query attend to the real tokens, and to no padding."""
-    return rearrange(tokens != pad_id, "batch length -> batch 1 1 length")
+    is_real = tokens.long() != pad_id  # uint8 would turn 256 into 0
+    return rearrange(is_real, "batch length -> batch 1 1 length")
 
 # %% ../../notebooks/06_attention/pytorch.ipynb #implementation-7
 @checked

@@ -33,12 +33,14 @@ def mask_tokens(
 ) -> tuple[Integer[Tensor, "batch length"], Integer[Tensor, "batch length"]]:
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
-    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere.
+    Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
+    both int64, because the smaller types can't hold -100 or mask_id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
     Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
     check_masking(mask_id, vocab_size, special_ids, rate, seed)
     check_tokens(tokens, vocab_size)
+    tokens = tokens.long()
     device = tokens.device
 
     # 1 list the ordinary tokens
@@ -54,7 +56,7 @@ def mask_tokens(
     chosen = (choice < rate) & torch.isin(tokens, ordinary)
     # 4 draw a random token for each place
     index = (which * len(ordinary)).long()
-    random_tokens = ordinary[index].to(tokens.dtype)
+    random_tokens = ordinary[index]
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
     hidden = torch.where(fate < 0.9, random_tokens, tokens)
     hidden = torch.where(fate < 0.8, mask_id, hidden)

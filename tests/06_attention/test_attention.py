@@ -591,6 +591,25 @@ def test_keras_mask_that_comes_attached_hides_padding_and_goes_on():
 # --- bad input
 
 
+@pytest.mark.parametrize(
+    "track", [pytest.param(track, marks=[pytest.mark.keras] * (track == "keras")) for track in MODULES]
+)
+@pytest.mark.parametrize(("dtype", "pad_id"), [("uint8", 256), ("int8", -256), ("int8", 257), ("uint8", -255)])
+def test_padding_is_the_id_itself_and_not_its_last_byte(track, dtype, pad_id):
+    tokens = np.array([[0, 1, 2]], dtype)
+    assert call(track, MODULES[track].padding_mask, tokens, pad_id=pad_id).all()
+    assert call(track, MODULES[track].padding_mask, tokens, pad_id=2).tolist() == [[[[True, True, False]]]]
+
+
+@pytest.mark.keras
+def test_keras_padding_mask_looks_at_ids_before_they_are_cast():
+    tokens = np.array([[0, 1]])
+    with pytest.raises(ValueError, match="tokens"):
+        keras_attention.padding_mask(tokens + 2**32)
+    with pytest.raises(ValueError, match="pad_id"):
+        keras_attention.padding_mask(tokens, 2**32)
+
+
 def refused_by_every_track(track: str) -> list:
     module = MODULES[track]
     x, f = np.ones((2, 5, 16)), np.ones((2, 4, 5, 8))

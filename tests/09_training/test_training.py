@@ -331,6 +331,57 @@ def test_keras_fit_refuses_a_column_of_targets(rng):
 
 
 @pytest.mark.keras
+@pytest.mark.parametrize("wrong", [7, -1, -100, 2**32 + 1, 2**40, 1.5, np.nan])
+def test_keras_loss_object_refuses_targets_that_count_and_are_no_class(rng, wrong):
+    """What has no weight may be any number."""
+    logits, targets, _, _ = weighed(rng, ())
+    targets = targets.astype(type(wrong))
+    loss, right = keras_training.SparseCrossEntropy(), targets.copy()
+    targets[1, 2] = wrong
+    for weights in (None, np.ones((4, 5)), np.ones((4, 1)), np.array([[0], [1], [0], [0]])):
+        with pytest.raises(ValueError, match=r"target .* is none of the 7 classes"):
+            loss(targets, logits, sample_weight=weights)
+    each, row = np.ones((4, 5)), np.ones((4, 1))
+    each[1, 2] = row[1] = 0
+    for weights in (each, row):
+        found, expected = (float(loss(numbers, logits, sample_weight=weights)) for numbers in (targets, right))
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("wrong", [7, -100])
+def test_keras_fit_does_not_take_targets_that_count_and_are_no_class_for_right(rng, wrong):
+    """NaN, where the step is compiled and nothing can be raised; what has no weight, or is padding, may be any number."""
+    x = rng.integers(1, 7, (4, 5))
+    x[0, 3:] = 0
+    targets = x.copy()
+    targets[0, 4], targets[1, 2] = wrong, wrong
+    counts = np.ones(x.shape)
+    counts[1, 2] = 0
+    for weights, mask_zero in ((None, True), (counts, False)):  # each leaves one of the two
+        model = Looked(rng.normal(size=(7, 7)).astype(np.float32), mask_zero)
+        model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
+        if keras.backend.backend() == "torch":  # isn't compiled
+            with pytest.raises(ValueError, match=f"target {wrong}"):
+                model.fit(x, targets, sample_weight=weights, verbose=0)
+        else:
+            assert np.isnan(model.fit(x, targets, sample_weight=weights, verbose=0).history["loss"])
+    model = Looked(rng.normal(size=(7, 7)).astype(np.float32), True)
+    model.compile(keras.optimizers.SGD(0.0), keras_training.SparseCrossEntropy())
+    assert np.isfinite(model.fit(x, targets, sample_weight=counts, verbose=0).history["loss"])
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("ignore_index", [2**32 + 1, -(2**32) + 1, 2**31])
+def test_keras_loss_ignores_no_other_target_than_ignore_index(rng, ignore_index):
+    logits, targets = rng.normal(size=(2, 5)).astype(np.float32), np.array([1, 2])
+    with pytest.raises(ValueError, match="ignore_index"):
+        keras_training.cross_entropy(logits, targets, ignore_index=ignore_index)
+    with pytest.raises(ValueError, match="target"):
+        keras_training.cross_entropy(logits, targets + 2**32)
+
+
+@pytest.mark.keras
 def test_keras_loss_object_in_compile_and_from_a_file(rng, tmp_path):
     model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
     model.compile(keras.optimizers.SGD(0.1), keras_training.SparseCrossEntropy(label_smoothing=0.1))

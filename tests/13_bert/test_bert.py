@@ -412,6 +412,18 @@ def test_keras_and_the_others_hide_the_same_for_the_same_seed(track, rng):
     np.testing.assert_array_equal(mask(track, tokens, seed=3), first)  # whatever else was drawn before
 
 
+@every_track
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64"])
+@pytest.mark.keras
+def test_keras_and_the_others_hide_ids_of_any_whole_dtype(track, dtype):
+    """-100, mask_id and the random ids are no numbers of a small dtype: uint8 would make 156 and 43 of -100 and 299."""
+    tokens = np.arange(100).reshape(5, 20)
+    wanted = mask(track, tokens, rate=0.5, mask_id=299, vocab_size=300, special_ids=[0, 299])
+    found = mask(track, tokens.astype(dtype), rate=0.5, mask_id=299, vocab_size=300, special_ids=[0, 299])
+    assert (wanted[0] == 299).any() and (wanted[1] == -100).any()
+    np.testing.assert_array_equal(found, wanted)
+
+
 # The exact predictions
 
 

@@ -549,7 +549,7 @@ def test_keras_and_the_others_never_write_padding_where_nothing_else_is_left(tra
     table = of_padding["embedding.tokens.embeddings"]
     table[1:] = -np.finfo(table.dtype).max  # the sum of eight of them is -inf
     set_weights(model, of_padding)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"logits of step 0|probs\[0\]"):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="logits of step 0"):
         TRACKS[track].generate(model, [1, 2], 3, temperature=temperature)
 
 

@@ -108,3 +108,48 @@ def test_keras_segments_and_sources_are_looked_at_too():
     for decode in (greedy_decode, beam_search):
         with pytest.raises(ValueError, match="source"):
             decode(model, ids + 2**32, 4, 1, 2)
+
+
+@pytest.mark.parametrize("kind", [GPTModel, BERTModel])
+def test_keras_models_look_at_what_fit_and_predict_are_given(kind):
+    """TensorFlow's compiled lookup refuses the id itself; on JAX it is looked at before it becomes a tensor."""
+    model, ids = OF_IDS[kind][0](), np.array([[1, 2]])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    right = model.predict(ids, verbose=0)
+    calls = [
+        lambda x: model.predict(x, verbose=0),
+        lambda x: model.predict(x=x, verbose=0),
+        model.predict_on_batch,
+        lambda x: model.evaluate(x, ids, verbose=0),
+        lambda x: model.fit(x, ids, verbose=0),
+        lambda x: model.train_on_batch(x, ids),
+        lambda x: model.test_on_batch(x, y=ids),
+        lambda x: model.fit(ids, x, verbose=0),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\b(x|y) holds"):
+            call(ids + 2**32)
+    assert np.array_equal(model.predict(ids.astype("uint8"), verbose=0), right)
+
+
+@pytest.mark.tensorflow
+def test_keras_compiled_lookup_does_not_wrap_ids():
+    import tensorflow as tf
+
+    layer, ids = TokenEmbedding(4, 9), np.array([[1, 2]])
+    compiled = tf.function(layer)
+    assert np.array_equal(compiled(tf.constant(ids)), layer(ids))
+    for wrong in (tf.constant(ids + 2**32), tf.constant((ids + 2**32).astype("uint64")), tf.constant(ids - 2**32)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            compiled(wrong)
+
+
+@pytest.mark.parametrize("kind", OF_IDS)
+def test_keras_ids_of_other_frameworks_are_looked_at(kind):
+    """JAX would take the lower half of what PyTorch or TensorFlow hold."""
+    torch = pytest.importorskip("torch")
+    make, call = OF_IDS[kind]
+    layer, ids = make(), torch.tensor([[1, 2]])
+    with pytest.raises(ValueError, match=r"\d"):
+        call(layer, ids + 2**32)
+    assert np.array_equal(as_numpy(call(layer, ids)), as_numpy(call(layer, ids.numpy())))
