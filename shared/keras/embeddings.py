@@ -16,7 +16,7 @@ from ..frameworks import private
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 def _as_ids(tokens: Any, vocab_size: int) -> Any:
-    """Whole numbers of 64 bits; a ValueError if one, where they are known, is no id."""
+    """Ids as whole numbers, 64 bits wide; ValueError if a value is known and is no id."""
     values = known_values(tokens)
     if values is not None and values.dtype.kind == "f":
         is_id = (values == np.trunc(values)) & (abs(values) < 2**31)
@@ -40,7 +40,7 @@ class TokenEmbedding(private.ReadsIds, keras.layers.Layer):
     @checked
     def __init__(self, d_model: int, vocab_size: int, scale: bool = True, **kwargs):
         check_positive(d_model=d_model, vocab_size=vocab_size)
-        super().__init__(autocast=False, **kwargs)  # or float16 would round large ids
+        super().__init__(autocast=False, **kwargs)  # or bfloat16 would round ids
         self.d_model, self.vocab_size, self.scale = d_model, vocab_size, scale
         self.factor = math.sqrt(d_model) if scale else 1.0
 
