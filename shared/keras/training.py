@@ -83,8 +83,8 @@ def _token_losses(logits: Any, targets: Any, label_smoothing: float) -> Any:
 class SparseCrossEntropy(keras.losses.Loss):
     """The cross-entropy of logits and class numbers, with label smoothing, in nats.
 
-    The mean weighted by sample_weight, which is 0 for a target that doesn't count, and has
-    as many axes as the targets; along one of length 1 the weight is the same for all.
+    The mean weighted by sample_weight, which is 0 for a target that doesn't count. The
+    weights have as many axes as the targets; along one of length 1, one is for all.
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
 
