@@ -41,27 +41,32 @@ def _adam(weights, gradients, rate, weight_decay, **changes):
     m = v = np.zeros_like(weights)
     weights = weights.copy()
     beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
+    if changes.get("one_beta"):
+        beta_2 = beta_1
     for step, gradient in enumerate(gradients, 1):
         if changes.get("coupled"):
             gradient = gradient + weight_decay * weights
-        elif not changes.get("no_decay"):
-            weights = weights * (1 - (1 if changes.get("decay_without_rate") else rate) * weight_decay)
-        m = beta_1 * m + (1 - beta_1) * gradient
-        v = beta_2 * v + (1 - beta_2) * (np.abs(gradient) if changes.get("no_square") else gradient**2)
+        elif changes.get("decay_without_rate"):
+            weights = weights * (1 - weight_decay)
+        elif not changes.get("decay_after"):
+            weights = weights * (1 - rate * weight_decay)
+        if changes.get("exchanged"):
+            m = (1 - beta_1) * m + beta_1 * gradient
+            v = (1 - beta_2) * v + beta_2 * gradient**2
+        else:
+            m = beta_1 * m + (1 - beta_1) * gradient
+            v = beta_2 * v + (1 - beta_2) * gradient**2
         m_hat, v_hat = m / (1 - beta_1**step), v / (1 - beta_2**step)
         if changes.get("no_correction"):
             m_hat, v_hat = m, v
-        if changes.get("first_correction"):
-            m_hat, v_hat = m / (1 - beta_1), v / (1 - beta_2)
-        if changes.get("swapped"):
-            m_hat, v_hat = m / (1 - beta_2**step), v / (1 - beta_1**step)
-        root = v_hat if changes.get("no_root") else np.sqrt(v_hat)
+        root = np.sqrt(v_hat)
         if changes.get("epsilon_inside"):
             root = np.sqrt(v_hat + epsilon)
         if changes.get("epsilon_before"):
             root = (np.sqrt(v) + epsilon) / np.sqrt(1 - beta_2**step)
-        sign = 1 if changes.get("plus") else -1
-        weights = weights + sign * rate * m_hat / (root + epsilon)
+        weights = weights - rate * m_hat / (root + epsilon)
+        if changes.get("decay_after"):
+            weights = weights * (1 - rate * weight_decay)
     return weights
 
 
@@ -126,12 +131,12 @@ EXERCISES = {
         digits=2,
         praise="The wrong answers, a tenth of all, cost fifty times as much as the rest together.",
         mistakes={
+            # likely: one case in ten seems too rare to matter
             "You count the right answers alone. In one of ten cases the right class got 0.01.": -0.9 * np.log(0.99),
+            # likely: "how probable was the right class on average" comes to mind before the logarithm does
             "You took the logarithm of the mean probability; take the mean of the logarithms.": -np.log(0.892),
-            "That is the loss with 0.9, which the question tells.": 0.325083,
-            "You give right and wrong answers the same weight; nine in ten are right.": -0.5 * np.log(0.99 * 0.01),
+            # seen: information theory, whose entropy has base 2
             "That is in bits; for nats take the natural logarithm.": (-0.9 * np.log2(0.99) - 0.1 * np.log2(0.01)),
-            "That is the loss of one wrong answer; the mean is over all.": -np.log(0.01),
         },
         hints=[
             "There are two cases. Which probability did the right class get in each?",
@@ -145,28 +150,25 @@ EXERCISES = {
         shape="()",
         praise="Subtracting the largest logit of the row changed nothing in the loss, and kept exp in range.",
         mistakes={
+            # likely: By hand writes np.exp(logits) / np.exp(logits).sum()
             "exp overflows in a row of large logits. Subtract the largest logit of each row first.": _overflows,
+            # likely: the textbook's formula is a sum over y log p
             "You return the sum; divide by the number of rows.": lambda z, t: _of_right(z, t).sum(),
+            # likely: log p is what the code computes, and the minus is forgotten
             "The sign is wrong: the logarithm of a probability is negative, and the loss is positive.": (
                 lambda z, t: -_cross_entropy(z, t)
             ),
-            "That is the mean probability of the right class; its negative logarithm is asked for.": (
-                lambda z, t: _softmax(z)[np.arange(len(t)), t].mean()
-            ),
-            "You took the mean of the probabilities before the logarithm; take the logarithm first.": (
-                lambda z, t: -np.log(_softmax(z)[np.arange(len(t)), t].mean())
-            ),
-            "Your logarithm has base 2; that gives bits.": lambda z, t: _cross_entropy(z, t) / np.log(2),
-            "You average over all classes; only the right class of each row counts.": (
-                lambda z, t: -_log_softmax(z).mean()
-            ),
+            # seen: pitfall 2 of the PyTorch notebook, probabilities where logits are expected
             "You took the softmax twice: the second one got probabilities.": (
                 lambda z, t: _cross_entropy(_softmax(z), t)
             ),
+            # likely: axis=0, from code that has one column for each example
             "Your softmax went down the columns; the classes are on the last axis.": (
                 lambda z, t: -_log_softmax(z.T).T[np.arange(len(t)), t].mean()
             ),
+            # likely: By hand has one position, and so no mean
             "You return one loss for each row; take their mean.": _of_right,
+            # likely: (one_hot * log_p).mean() also counts the zeros
             "You divide by the number of all logits; there is one loss for each row.": (
                 lambda z, t: _of_right(z, t).sum() / z.size
             ),
@@ -183,32 +185,32 @@ EXERCISES = {
         shape="(4,)",
         praise="This is torch.optim.AdamW, without its options.",
         mistakes={
+            # likely: it is easy to forget, and matters in the first steps alone
             "The bias correction is missing: the means start at 0, so they are too small at first.": _changed(
                 no_correction=True
             ),
-            "You correct every step as if it were the first: the power is the number of the step.": _changed(
-                first_correction=True
+            # seen: an outside reader's trial answer; momentum has one beta, and Adam two
+            "v has a beta of its own, 0.999; you take 0.9 for both means.": _changed(one_beta=True),
+            # seen: an outside reader's trial answer; books differ in which of the two they call the rate
+            "You exchanged beta and 1 - beta: most of a mean is what it was before.": _changed(exchanged=True),
+            # seen: Keras' Adam adds epsilon before the correction, its RMSprop and every LayerNorm under the root
+            "Epsilon is added to the root of the corrected v, not under the root and not before the correction.": (
+                _changed(epsilon_inside=True),
+                _changed(epsilon_before=True),
             ),
-            "The corrections are exchanged: m goes with beta_1, v with beta_2.": _changed(swapped=True),
-            "Divide by the square root of v.": _changed(no_root=True),
-            "Epsilon is inside your root; it is added to the root.": _changed(epsilon_inside=True),
-            "You add epsilon before the bias correction; add it to the root of the corrected v.": _changed(
-                epsilon_before=True
-            ),
-            "v is the mean of the squared gradient.": _changed(no_square=True),
-            "You move with the gradient; move against it.": _changed(plus=True),
-            "Weight decay is missing.": _changed(no_decay=True),
+            # seen: torch.optim.Adam(weight_decay=...)
             "You add the decay to the gradient, so it passes through m and v. Decoupled, it acts on the weights directly.": (
                 _changed(coupled=True)
             ),
+            # seen: Loshchilov and Hutter's algorithm 2, whose decay is not multiplied by the rate
             "The decay takes weight_decay of each weight; it should be rate times weight_decay.": _changed(
                 decay_without_rate=True
             ),
+            # seen: an outside reader's trial answer; it is written where the weights are assigned
+            "You shrink the weights after the move; the decay comes first.": _changed(decay_after=True),
+            # likely: enumerate counts from 0
             "Your first step divides by 1 - beta**0 = 0: count the steps from 1.": (
                 lambda w, g, rate, decay: np.full_like(w, np.nan)
-            ),
-            "You take one step alone; there is one for each row of gradients.": (
-                lambda w, g, rate, decay: _adam(w, g[:1], rate, decay)
             ),
         },
         hints=[
@@ -224,25 +226,27 @@ EXERCISES = {
         shape="(features, classes)",
         praise="With this, a small GPU trains as if it held the whole batch.",
         mistakes={
+            # seen: transformers until 2024 (chapter 16, pitfall 2)
             "That is the mean of three means: a part with much padding counts as much as one without.": (
                 lambda k, x, t: sum(g / n for g, n, _ in _parts(k, x, t)) / len(x)
             ),
+            # likely: F.cross_entropy takes means by default, and backward adds them up
             "That is the sum of three means; divide by the number of all targets that count.": (
                 lambda k, x, t: sum(g / n for g, n, _ in _parts(k, x, t))
             ),
+            # likely: reduction="sum", and nothing after it
             "That is the gradient of the sum; divide by the number of targets that count.": (
                 lambda k, x, t: sum(g for g, *_ in _parts(k, x, t))
             ),
+            # likely: targets.numel() is the nearest number of targets
             "You divide by all positions; padding doesn't count.": (
                 lambda k, x, t: sum(g for g, *_ in _parts(k, x, t)) / sum(size for *_, size in _parts(k, x, t))
             ),
-            "That is the last part alone, divided by all targets that count: something set the gradient of the others to zero.": (
-                lambda k, x, t: [g for g, *_ in _parts(k, x, t)][-1] / sum(n for _, n, _ in _parts(k, x, t))
+            # likely: every training loop calls zero_grad
+            "That is the last part alone: something set the gradient of the others to zero.": (
+                lambda k, x, t: [g for g, *_ in _parts(k, x, t)][-1] / sum(n for _, n, _ in _parts(k, x, t)),
+                lambda k, x, t: [g / n for g, n, _ in _parts(k, x, t)][-1],
             ),
-            "That is the last part alone: the gradients of the others are gone.": (
-                lambda k, x, t: [g / n for g, n, _ in _parts(k, x, t)][-1]
-            ),
-            "That is the first part alone.": lambda k, x, t: next(g / n for g, n, _ in _parts(k, x, t)),
         },
         hints=[
             "backward adds to what is in kernel.grad. So call it once for each part, and never zero it in between.",
@@ -258,17 +262,19 @@ EXERCISES = {
         shape="()",
         praise="The loss class SparseCategoricalCrossentropy does the same with ignore_class=0.",
         mistakes={
+            # seen: pitfall 3 of the Keras notebook
             "You divide by all positions, as sample_weight does; divide by those that count.": (
                 lambda z, t: (_each(z, t) * (t != 0)).mean()
             ),
+            # likely: the function knows of no mask, and its result looks right
             "The padding takes part.": lambda z, t: _each(z, t).mean(),
-            "You return the sum; divide by the number of targets that count.": (
-                lambda z, t: (_each(z, t) * (t != 0)).sum()
-            ),
+            # likely: PyTorch's padding masks are True at padding
             "The mask is inverted: that is the loss of the padding.": lambda z, t: _each(z, t)[t == 0].mean(),
+            # likely: axis=-1, along which Keras' own losses take their means
             "You average each sequence first; a short one then counts as much as a long one.": (
                 lambda z, t: ((_each(z, t) * (t != 0)).sum(axis=1) / (t != 0).sum(axis=1)).mean()
             ),
+            # seen: compare, difference 1; from_logits is False by default
             "Keras took your logits for probabilities: from_logits=True is missing.": _taken_for_probabilities,
         },
         hints=[
@@ -282,9 +288,13 @@ EXERCISES = {
         digits=2,
         praise="PyTorch takes 0.99 of the rate here, and Keras a quarter of it.",
         mistakes={
+            # likely: it is the paper's step, and the one of Build it
             "That is PyTorch's step: epsilon 1e-8, added after the correction.": 1e-6 / (1e-6 + 1e-8),
+            # likely: the other epsilon is remembered, and its other place is not
             "That adds 1e-7 after the correction; Keras adds it before.": 1e-6 / (1e-6 + 1e-7),
+            # likely: 1e-8 is the epsilon of the paper, of PyTorch and of this chapter
             "That takes epsilon as 1e-8; Keras' default is 1e-7.": 1e-6 * 0.001**0.5 / (0.001**0.5 * 1e-6 + 1e-8),
+            # likely: By hand says that the first step is the rate
             "Without epsilon it would be 1; here epsilon is larger than the root of v.": 1.0,
         },
         hints=[
