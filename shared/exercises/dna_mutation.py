@@ -35,13 +35,6 @@ def _random_sequences(rng):
     return (tokens,)
 
 
-def _flat(tokens):
-    flat = tokens.ravel()
-    found = np.zeros(flat.shape, dtype=bool)
-    found[:-1] = (flat[:-1] == 2) & (flat[1:] == 3)
-    return found.reshape(tokens.shape)
-
-
 def _at_the_g(tokens):
     found = np.zeros(tokens.shape, dtype=bool)
     found[:, 1:] = _find_cpg(tokens)[:, :-1]
@@ -69,11 +62,6 @@ def _random_exact(rng):
     tokens[1, -2:] = 0
     exact = rng.dirichlet(np.ones(4), size=tokens.shape)
     return tokens, exact * (tokens != 0)[..., None]
-
-
-def _in_each(tokens, exact):
-    """The average in each sequence by itself."""
-    return np.concatenate([_without_neighbors(t[None], e[None]) for t, e in zip(tokens, exact)])
 
 
 def _letter_blind(tokens, exact):
@@ -114,10 +102,6 @@ def _random_logits(rng):
     return rng.normal(size=(3, size, size)) * 2, targets
 
 
-def _mean_of_means(values, real):
-    return ((values * real).sum(axis=1) / real.sum(axis=1)).mean()
-
-
 def _accuracy(targets, logits):
     right = logits.argmax(axis=-1) == targets
     return right[targets != 0].mean()
@@ -146,12 +130,11 @@ EXERCISES = {
         digits=2,
         praise="More mutations, and a lower cost: what counts is how certain the outcome is.",
         mistakes={
+            # likely: the best prediction gives T 0.9, and the other letter is forgotten
             "That is what T costs when it comes. C comes too, one time in ten; take the average.": -np.log(0.9),
-            "That is what C costs when it comes. T comes too, nine times in ten; take the average.": -np.log(0.1),
-            "That is the share of C alone; T has one too.": -0.1 * np.log(0.1),
-            "That is the share of T alone; C has one too.": -0.9 * np.log(0.9),
+            # seen: information theory, whose entropy has base 2
             "That is in bits: you took the logarithm to base 2.": -(0.9 * np.log2(0.9) + 0.1 * np.log2(0.1)),
-            "That is the number for c = 0.8.": 0.5004,
+            # likely: two letters can come, so it is taken for a toss; the row is in By hand
             "That is the cost of a coin, which is right for c = 0.5.": np.log(2),
         },
         hints=[
@@ -166,30 +149,27 @@ EXERCISES = {
         shape="one number",
         praise="That is what dna.score computes, at all sites that aren't padding.",
         mistakes={
+            # likely: which of the two the logarithm belongs to is easy to forget, and libraries differ in their order
             "The two are exchanged: the exact probabilities weigh, and the logarithm is that of the prediction.": (
                 lambda exact, predicted: _mean_cost(predicted, exact)
             ),
+            # likely: .mean() without an axis
             "You average over the letters too; a site's cost is a sum over its letters.": (
                 lambda exact, predicted: _mean_cost(exact, predicted) / exact.shape[-1]
             ),
-            "You add up the sites; the average is asked for.": (
-                lambda exact, predicted: _mean_cost(exact, predicted) * len(exact)
-            ),
+            # likely: the minus of the formula is forgotten
             "The sign is wrong: a logarithm of a probability is negative, and a cost is not.": (
                 lambda exact, predicted: -_mean_cost(exact, predicted)
             ),
-            "That is in bits: you took the logarithm to base 2.": (
-                lambda exact, predicted: _mean_cost(exact, predicted) / np.log(2)
-            ),
-            "That is the entropy of the exact probabilities; the prediction plays no part in it.": (
-                lambda exact, predicted: _mean_cost(exact, exact)
-            ),
+            # seen: scipy.stats.entropy(exact, predicted)
             "That is the Kullback-Leibler divergence: you subtracted the entropy.": (
                 lambda exact, predicted: _mean_cost(exact, predicted) - _mean_cost(exact, exact)
             ),
+            # likely: the formula as it is written, with NumPy's log of 0
             "0 times the logarithm of 0 is NaN; a letter that never comes should cost nothing.": (
                 lambda exact, predicted: -(exact * np.log(predicted)).sum(axis=-1).mean()
             ),
+            # seen: chapter 09, whose targets are single classes
             "You count the likeliest letter alone; all that can come have their share.": (
                 lambda exact, predicted: -np.log(predicted[np.arange(len(exact)), exact.argmax(axis=-1)]).mean()
             ),
@@ -206,22 +186,15 @@ EXERCISES = {
         shape="(batch, length)",
         praise="The last site of a sequence never begins a CpG: nothing follows it.",
         mistakes={
+            # likely: two slices one apart, and the result written to the wrong one
             "You mark the G; the C is asked for.": _at_the_g,
-            "You mark both sites of each CpG; only its C is asked for.": (
-                lambda tokens: _find_cpg(tokens) | _at_the_g(tokens)
-            ),
-            "You mark every C; the G must follow it directly.": lambda tokens: tokens == 2,
+            # likely: the two slices exchanged
             "That is C after G; in a CpG the C comes first.": _gpc,
-            "You take a G on either side of the C; in a CpG the G comes second.": (
-                lambda tokens: _find_cpg(tokens) | _gpc(tokens)
-            ),
-            "A C at the end of a row is marked because the next row begins with G: you look across sequences.": _flat,
+            # likely: np.roll is the shortest way to shift a row
             "A C at the end of a row is marked because the same row begins with G: np.roll goes round.": (
                 lambda tokens: (tokens == 2) & (np.roll(tokens, -1, axis=1) == 3)
             ),
-            "The places are right, but booleans are asked for; yours are numbers.": (
-                lambda tokens: _find_cpg(tokens).astype(np.int64)
-            ),
+            # likely: comparing neighbors gives one column less
             "The last column is missing: return as many columns as tokens has.": (
                 lambda tokens: _find_cpg(tokens)[:, :-1]
             ),
@@ -238,20 +211,20 @@ EXERCISES = {
         shape="(batch, length, 4)",
         praise="Its cost is half a percent above the upper line in the figures, which also knows which letter is the last.",
         mistakes={
+            # likely: "can't look around" is read as "sees nothing"
             "You average over all letters together; the model sees whether the site holds an A or a C.": _letter_blind,
+            # seen: the chapter's own per_site_optimum, whose name invites it
             "You average at each position; the model's letter is what tells the sites apart.": _by_position,
-            "You average in each sequence by itself; take all sequences together.": _in_each,
+            # likely: a share of all sites, as in a table of frequencies
             "Those are sums over a letter's sites, divided by all sites: divide by the number of the letter's own.": (
                 _over_all_sites
             ),
-            "That is the prediction of a model that sees everything: average over the sites with the same letter.": (
-                lambda tokens, exact: exact
-            ),
-            "Padding is not 0 in yours; everything else is right.": (
-                lambda tokens, exact: np.where((tokens == 0)[..., None], 0.25, _without_neighbors(tokens, exact))
-            ),
-            "That is each site's own letter, for certain: no copy ever goes wrong in it.": (
-                lambda tokens, exact: np.eye(5)[tokens][..., 1:]
+            # seen: an outside reader's trial answer (the likeliest letter), and the model of Use it that copies its input
+            "You give all of the probability to one letter; each letter that can come has its share.": (
+                lambda tokens, exact: (
+                    np.eye(4)[_without_neighbors(tokens, exact).argmax(axis=-1)] * (tokens != 0)[..., None]
+                ),
+                lambda tokens, exact: np.eye(5)[tokens][..., 1:],
             ),
         },
         hints=[
@@ -267,23 +240,19 @@ EXERCISES = {
         shape="one number",
         praise="The classes are on axis 1, and ignore_index leaves the padding out of the sum and of the division.",
         mistakes={
+            # seen: pitfall 2 of the PyTorch notebook; the second form is a call with nothing but the two arrays
             "The axes are exchanged: F.cross_entropy takes axis 1 for the classes, so transpose (a reshape mixes the "
-            "numbers). With as many sites as tokens nothing is raised.": lambda logits, targets: _real_loss(
-                logits.swapaxes(1, 2), targets
+            "numbers). With as many sites as tokens nothing is raised.": (
+                lambda logits, targets: _real_loss(logits.swapaxes(1, 2), targets),
+                lambda logits, targets: _costs(logits.swapaxes(1, 2), targets).mean(),
             ),
+            # seen: pitfall 1 of the PyTorch notebook; ignore_index is -100 by default
             "Padding counts in your mean.": lambda logits, targets: _costs(logits, targets).mean(),
-            "Axes exchanged, and padding counts as well.": (
-                lambda logits, targets: _costs(logits.swapaxes(1, 2), targets).mean()
-            ),
+            # likely: reduction="none" times a mask, then .mean()
             "Padding costs nothing now, but you still divide by the number of all targets.": (
                 lambda logits, targets: (_costs(logits, targets) * (targets != 0)).mean()
             ),
-            "You average each sequence first; long ones should count more.": (
-                lambda logits, targets: _mean_of_means(_costs(logits, targets), targets != 0)
-            ),
-            "You add up the costs; the mean is asked for.": (
-                lambda logits, targets: (_costs(logits, targets) * (targets != 0)).sum()
-            ),
+            # seen: chapter 09, pitfall 2 of the PyTorch notebook
             "F.cross_entropy takes logits; you give it what a softmax has made of them.": (
                 lambda logits, targets: _real_loss(np.exp(_log_softmax(logits)), targets)
             ),
@@ -302,20 +271,13 @@ EXERCISES = {
         praise="It runs in a compiled step, too. As a metric, compile would take one value for each position, and average them with the mask.",
         errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},
         mistakes={
+            # seen: Keras' "accuracy", where no mask is attached
             "Padding counts in your mean.": lambda targets, logits: _matches(targets, logits).mean(),
+            # likely: a product with the mask, then ops.mean
             "Padding is never right now, but you still divide by the number of all targets.": (
                 lambda targets, logits: (_matches(targets, logits) & (targets != 0)).mean()
             ),
-            "You leave out what the model takes for padding; leave out the targets that are padding.": (
-                lambda targets, logits: _matches(targets, logits)[logits.argmax(axis=-1) != 0].mean()
-            ),
-            "You average each sequence first; long ones should count more.": (
-                lambda targets, logits: _mean_of_means(_matches(targets, logits), targets != 0)
-            ),
-            "That is the share of real targets that are wrong.": lambda targets, logits: 1 - _accuracy(targets, logits),
-            "That is how many are right; their share is asked for.": (
-                lambda targets, logits: (_matches(targets, logits) & (targets != 0)).sum()
-            ),
+            # likely: tokens count letters from 1, and the simulator from 0
             "You compare with the argmax plus one: here the position of a logit is the token itself.": (
                 lambda targets, logits: (logits.argmax(axis=-1) + 1 == targets)[targets != 0].mean()
             ),
@@ -331,12 +293,11 @@ EXERCISES = {
         digits=2,
         praise="Nine tokens with a probability of 1/9 each. NumPy's model starts near it.",
         mistakes={
+            # likely: four letters are what the chapter speaks of
             "Four letters would be right if the model knew that only they come; it has nine tokens.": np.log(4),
-            "Five letters with R, but the model has nine tokens to give probabilities to.": np.log(5),
+            # likely: the loss leaves padding out
             "Padding is never a target that counts, but the model gives it a probability too: nine tokens.": np.log(8),
-            "That is in bits: take the natural logarithm.": np.log2(9),
-            "That is the probability of each token; the cost is minus its logarithm.": 1 / 9,
-            "The sign is wrong: a cost is minus the logarithm.": -np.log(9),
+            # likely: a 0 looks like no cost
             "A logit of 0 isn't a probability of 0, nor is it certainty: a softmax follows.": 0.0,
         },
         hints=[
