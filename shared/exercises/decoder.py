@@ -116,12 +116,15 @@ EXERCISES = {
         right=24,
         praise="7, 8 and 9: each new position sees the six cached ones, and the new ones up to itself.",
         mistakes={
+            # seen: is_causal in PyTorch and use_causal_mask in Keras (pitfall 4)
             "That is a triangle from the top left, which shows the new positions the oldest keys: 1, 2 and 3.": 6,
+            # likely: one new position needs no mask, and three are taken for three times one
             "Nothing is hidden in yours; a new position may not see the new ones after it.": 27,
+            # likely: "earlier" is read as "before itself"
             "Each new position sees itself too.": 21,
-            "Those are the cached positions alone; each new one sees the new ones up to itself too.": 18,
+            # likely: the mask of training has a row for every position
             "That is the mask of all nine positions; only the three new ones are queries.": 45,
-            "Those are the new positions among themselves, with the cached ones left out or with nothing hidden.": 9,
+            # likely: True means hidden in the masks of PyTorch's nn
             "You count what is hidden.": 3,
         },
         hints=[
@@ -136,23 +139,23 @@ EXERCISES = {
         shape="(batch, length)",
         praise="The last token of the target is never read: nothing comes after it.",
         mistakes={
+            # seen: pitfall 5
             "That is the target itself, so each position reads its own answer.": lambda target, start_id: target,
+            # likely: np.roll is the shortest way to shift
             "np.roll brings the last token to the front, where the first position reads it; put start_id there.": (
                 lambda target, start_id: np.roll(target, 1, axis=1)
             ),
+            # likely: the targets of a language model are its inputs shifted to the left
             "You shifted in the other direction: each position reads the token after its answer.": _start_at_the_end,
+            # likely: the first entry is assigned, and the shift forgotten
             "The start token has replaced the first token, and nothing is shifted.": _start_in_place,
+            # likely: putting a column in front makes the array longer
             "The last token is still there, so the input is one token longer than the target.": (
                 lambda target, start_id: np.concatenate([np.full_like(target[:, :1], start_id), target], axis=1)
             ),
+            # seen: Annotated Transformer, class Batch: tgt[:, :-1], of targets that begin with the start
             "The start token is missing, so the input is one token shorter than the target.": (
                 lambda target, start_id: target[:, :-1]
-            ),
-            "You shifted along the batch; the positions are on the second axis.": (
-                lambda target, start_id: np.concatenate([np.full_like(target[:1], start_id), target[:-1]])
-            ),
-            "You shifted by two positions; one is enough.": (
-                lambda target, start_id: _decoder_input(_decoder_input(target, start_id), start_id)
             ),
         },
         hints=[
@@ -167,24 +170,21 @@ EXERCISES = {
         shape="that of memory",
         praise="In training an encoder gets this sum.",
         mistakes={
-            "That is what the last block says alone; every block used the memory.": (
-                lambda g, blocks: _walk(g, blocks)[0][0]
+            # likely: = in place of +=, or a memory that is thought to be used once
+            "That is what one block says alone; every block used the memory.": (
+                lambda g, blocks: _walk(g, blocks)[0][-1],
+                lambda g, blocks: _walk(g, blocks)[0][0],
             ),
-            "That is what the first block says alone; every block used the memory.": (
-                lambda g, blocks: _walk(g, blocks)[0][-1]
-            ),
+            # likely: reversed is forgotten, and no shape complains
             "You walk from the first block to the last; the backward pass begins at the last.": (
                 lambda g, blocks: _memory_gradient(g, blocks[::-1])
             ),
+            # likely: all blocks read the same memory, so they seem to get the same gradient
             "Every block gets grad_output in yours; each must get the gradient that came out of the block after it.": (
                 lambda g, blocks: sum(block(g)[1] for block in blocks)
             ),
-            "You take the mean over the blocks; the chain rule adds.": (
-                lambda g, blocks: _memory_gradient(g, blocks) / len(blocks)
-            ),
+            # likely: it is what the backward pass of a stack usually returns
             "That is the gradient of the stack's input, x.": lambda g, blocks: _walk(g, blocks)[1],
-            "The last block is missing in your sum.": lambda g, blocks: sum(_walk(g, blocks)[0][1:]),
-            "The first block is missing in your sum.": lambda g, blocks: sum(_walk(g, blocks)[0][:-1]),
         },
         hints=[
             "Which block's output is the output of the stack?",
@@ -199,29 +199,36 @@ EXERCISES = {
         shape="(new, value_dim)",
         praise="With all positions new it is the causal attention of training, with one new it needs no mask.",
         mistakes={
+            # seen: pitfall 4; np.tri(new, all) begins there
             "Your triangle begins at the top left, so new positions see the oldest keys only.": (
                 lambda q, k, v: _attend(q, k, v, np.tri(len(q), len(k), dtype=bool))
             ),
+            # likely: with one new position it is right
             "There is no mask: with several new positions, each sees the new ones after it.": (
                 lambda q, k, v: _attend(q, k, v, np.ones((len(q), len(k)), bool))
             ),
-            "A new position doesn't see itself in yours.": lambda q, k, v: _attend(q, k, v, _ends(q, k, -1)),
-            "Each new position sees one position too many: the one right after it.": (
-                lambda q, k, v: _attend(q, k, v, _ends(q, k, 1))
+            # likely: off by one, from all - new and from < in place of <=
+            "Your triangle is off by one: a new position sees itself, and none after it.": (
+                lambda q, k, v: _attend(q, k, v, _ends(q, k, -1)),
+                lambda q, k, v: _attend(q, k, v, _ends(q, k, 1)),
             ),
+            # likely: True means hidden in the masks of PyTorch's nn
             "The mask is inverted: each position sees only those after it.": (
                 lambda q, k, v: _attend(q, k, v, ~_ends(q, k))
             ),
+            # likely: forgotten, or without the root; the number of keys was an outside reader's trial answer
             "The scores are not divided by the root of head_dim.": (
-                lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=1)
+                lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=1),
+                lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=q.shape[-1] ** 2),
+                lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=len(k)),
             ),
-            "You divide by head_dim; divide by its root.": (
-                lambda q, k, v: _attend(q, k, v, _ends(q, k), scale=q.shape[-1] ** 2)
-            ),
+            # likely: axis=0, along which each column of the weights sums to 1
             "Softmax went over the queries; each query's weights must sum to 1 over the keys.": _softmax_over_queries,
+            # likely: a mask of zeros and ones invites a product with the weights
             "You hide after the softmax, so the weights no longer sum to 1; hide the scores before it.": (
                 lambda q, k, v: (_softmax(q @ k.T / np.sqrt(q.shape[-1])) * _ends(q, k)) @ v
             ),
+            # likely: 0 looks like nothing
             "Hidden scores are 0 in yours, and exp(0) is 1; they must be minus infinity.": (
                 lambda q, k, v: _softmax(np.where(_ends(q, k), q @ k.T / np.sqrt(q.shape[-1]), 0)) @ v
             ),
@@ -239,35 +246,33 @@ EXERCISES = {
         shape="(batch * num_heads, length, length)",
         praise="PyTorch unfolds the first axis as (batch, num_heads), so the copies of a sequence are neighbors.",
         mistakes={
+            # seen: Keras' and the course's masks, where True means visible
             "The mask is inverted: in tgt_mask, True means hidden.": lambda tokens, heads: ~_one_mask(tokens, heads),
+            # likely: Tensor.repeat, which is np.tile
             "The heads are in the wrong order: all copies of one sequence must be neighbors.": (
                 lambda tokens, heads: np.tile(_hidden_pairs(tokens), (heads, 1, 1))
             ),
+            # likely: a causal mask is what tgt_mask usually holds
             "Only the future is hidden; the padding must be hidden too.": (
                 lambda tokens, heads: np.repeat(_hidden_pairs(tokens, padding=False), heads, axis=0)
             ),
-            "Only the padding is hidden; the future must be hidden too.": (
-                lambda tokens, heads: np.repeat(_hidden_pairs(tokens, future=False), heads, axis=0)
-            ),
+            # likely: & is right where True means visible
             "You hide what is future and padding at once; hide what is one of the two.": (
                 lambda tokens, heads: np.repeat(
                     _hidden_pairs(tokens, padding=False) & _hidden_pairs(tokens, future=False), heads, axis=0
                 )
             ),
-            "The pattern is right, but there is no axis for the heads: nn wants batch times heads in front.": (
-                lambda tokens, heads: _hidden_pairs(tokens)
-            ),
-            "The pattern is right, but batch and heads must be one axis.": (
-                lambda tokens, heads: _one_mask(tokens, heads).reshape(len(tokens), heads, *[tokens.shape[1]] * 2)
-            ),
+            # likely: torch.triu keeps the diagonal by default
             "A position must see itself; your triangle hides the diagonal.": (
                 lambda tokens, heads: _one_mask(tokens, heads) | np.eye(tokens.shape[1], dtype=bool)
             ),
+            # likely: tril is right where True means visible
             "Your triangle hides the past in place of the future.": (
                 lambda tokens, heads: np.repeat(
                     _hidden_pairs(tokens, future=False) | np.tri(tokens.shape[1], k=-1, dtype=bool), heads, axis=0
                 )
             ),
+            # likely: [:, :, None] in place of [:, None, :]
             "You hide the padding's queries; hide its keys, on the last axis.": (
                 lambda tokens, heads: np.repeat(
                     _hidden_pairs(tokens, padding=False) | (tokens == 0)[:, :, None], heads, axis=0
@@ -287,36 +292,35 @@ EXERCISES = {
         shape="(batch, new, all)",
         praise="Beside a cache, this is what use_causal_mask can't give you.",
         mistakes={
+            # seen: pitfall 1 of the Keras notebook
             "Your triangle begins at the top left, as use_causal_mask does: the queries are the last positions.": (
                 lambda tokens, new: np.tri(new, tokens.shape[1], dtype=bool) & (tokens != 0)[:, None, :]
             ),
+            # likely: the triangle is the hard half, and the other is forgotten
             "The padding is still visible.": (
                 lambda tokens, new: np.broadcast_to(
                     np.tri(new, tokens.shape[1], tokens.shape[1] - new, dtype=bool),
                     (len(tokens), new, tokens.shape[1]),
                 )
             ),
+            # likely: with one new token it is right
             "Nothing of the future is hidden: with several new positions, each sees those after it.": (
                 lambda tokens, new: np.repeat((tokens != 0)[:, None, :], new, axis=1)
             ),
+            # likely: True means hidden in the masks of PyTorch's nn
             "The mask is inverted: True means that a query may attend.": lambda tokens, new: (
                 ~_behind_cache(tokens, new)
             ),
+            # likely: | is right where True means hidden
             "You show a key that meets one of the two conditions; it must meet both.": (
                 lambda tokens, new: (
                     np.tri(new, tokens.shape[1], tokens.shape[1] - new, dtype=bool) | (tokens != 0)[:, None, :]
                 )
             ),
-            "A new position must see itself.": lambda tokens, new: _behind_cache(tokens, new, -1),
-            "Each new position sees one position too many.": lambda tokens, new: _behind_cache(tokens, new, 1),
-            "That is the mask of all positions; only the new ones are queries.": (
-                lambda tokens, new: _behind_cache(tokens, tokens.shape[1])
-            ),
-            "The pattern is right, but the layer adds the axis of the heads itself: three axes.": (
-                lambda tokens, new: _behind_cache(tokens, new)[:, None]
-            ),
-            "The pattern is right, but a mask must be boolean; yours holds numbers.": (
-                lambda tokens, new: _behind_cache(tokens, new).astype(np.int32)
+            # likely: off by one, from all - new and from < in place of <=
+            "Your triangle is off by one: a new position sees itself, and none after it.": (
+                lambda tokens, new: _behind_cache(tokens, new, -1),
+                lambda tokens, new: _behind_cache(tokens, new, 1),
             ),
         },
         hints=[
@@ -329,13 +333,17 @@ EXERCISES = {
         right=12832,
         praise="Two attentions of 4224, the feed-forward network 4192, three norms of 64.",
         mistakes={
+            # seen: exercise 08.9, the block of an encoder
             "That is a block without a memory: there is a second attention, and a third norm.": 8544,
+            # likely: the encoder's block has two
             "The third norm is missing: one for each of the three sub-layers.": 12768,
+            # likely: they are small beside the kernels
             "The norms are missing: three, each with a scale and a shift.": 12640,
-            "One norm too many: there is one for each of the three sub-layers.": 12896,
-            "The second attention is missing.": 8608,
+            # likely: forgotten, or taken for bias-free as in later models
             "The biases are missing: eight in the attentions, two in the network.": 12480,
+            # likely: only the products are counted
             "Biases and norms are missing: those are the kernels alone.": 12288,
+            # seen: the formula in compare; d_ff = 4 d_model is the original's
             "That would be d_ff = 4 d_model, the formula 16 D² + 19 D. Here d_ff is 64.": 16992,
         },
         hints=[
