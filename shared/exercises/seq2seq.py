@@ -29,10 +29,10 @@ def _random_written(rng):
     return written, wanted
 
 
-def _greedy_text(next_probabilities, start_id, end_id, max_length, choose=np.argmax):
+def _greedy_text(next_probabilities, start_id, end_id, max_length):
     tokens = [start_id]
     while len(tokens) < max_length and (len(tokens) == 1 or tokens[-1] != end_id):
-        tokens.append(int(choose(next_probabilities(np.array(tokens)))))
+        tokens.append(int(np.argmax(next_probabilities(np.array(tokens)))))
     return np.array(tokens)
 
 
@@ -42,11 +42,6 @@ def _never_stops(next_probabilities, start_id, end_id, max_length):
 
 def _one_more(next_probabilities, start_id, end_id, max_length):
     return _greedy_text(next_probabilities, start_id, end_id, max_length + 1)
-
-
-def _first_only(next_probabilities, start_id, end_id, max_length):
-    """Every choice from the start alone."""
-    return _greedy_text(lambda tokens: next_probabilities(tokens[:1]), start_id, end_id, max_length)
 
 
 def _last_only(next_probabilities, start_id, end_id, max_length):
@@ -93,6 +88,11 @@ def _best_of_each(totals, log_p):
     return np.stack([np.arange(len(totals)), log_p.argmax(axis=1)], axis=1)
 
 
+def _best_of_each_sorted(totals, log_p):
+    order = np.argsort(-(totals + log_p.max(axis=1)), kind="stable")
+    return _best_of_each(totals, log_p)[order]
+
+
 def _grow(target, beam, token):
     rows = np.arange(len(target))[:, None]
     return np.concatenate([target[rows, beam], token[:, :, None]], axis=2)
@@ -111,16 +111,6 @@ def _grown_in_order(target, beam, token):
 
 def _grown_by_first(target, beam, token):
     return np.concatenate([target[:, beam[0]], token[:, :, None]], axis=2)
-
-
-def _grown_backward(target, beam, token):
-    """Each text goes where its number points, in place of coming from there."""
-    return _grow(target, np.argsort(beam, axis=1, kind="stable"), token)
-
-
-def _token_first(target, beam, token):
-    rows = np.arange(len(target))[:, None]
-    return np.concatenate([token[:, :, None], target[rows, beam]], axis=2)
 
 
 def _token_moved(target, beam, token):
@@ -160,9 +150,11 @@ EXERCISES = {
         digits=2,
         praise="One of five texts has a mistake, though 98 % of the tokens are right.",
         mistakes={
+            # likely: the question says 10 amino acids
             "The end is a token too: eleven must be right.": round(0.98**10, 2),
-            "That is one token alone; all of them must be right.": 0.98,
+            # likely: 11 times 2 % is a quick estimate
             "You subtract 0.02 for each token, as if two mistakes never met in one text; multiply.": 0.78,
+            # likely: the chance of a mistake is what comes to mind first
             "That is the chance of at least one mistake.": 0.2,
         },
         hints=[
@@ -177,21 +169,21 @@ EXERCISES = {
         shape="(), one number",
         praise="It is the strictest measure there is: one wrong token, and the row counts for nothing.",
         mistakes={
+            # seen: pitfall 8
             "That is the share of right tokens; a row counts only if all of its tokens are right.": (
                 lambda a, b: _right(a, b)[0][_right(a, b)[1]].mean()
             ),
+            # likely: (written == wanted).all(axis=1), and no mask
             "You count places that are padding in `wanted`; what was written there doesn't matter.": lambda a, b: (
                 (a == b).all(axis=1).mean()
             ),
+            # likely: accuracy by habit, (written == wanted).mean()
             "That is the share of all places that are right, padding among them.": lambda a, b: (a == b).mean(),
-            "A row counts in yours if one of its tokens is right; all must be.": (
-                lambda a, b: np.mean((_right(a, b)[0] & _right(a, b)[1]).any(axis=1))
-            ),
+            # likely: & with the mask leaves padding out of a mean, but not out of all()
             "Padding counts as a mistake in yours; it must count as right.": (
                 lambda a, b: np.mean((_right(a, b)[0] & _right(a, b)[1]).all(axis=1))
             ),
-            "That is the number of rows; divide by how many there are.": lambda a, b: _exact(a, b) * len(a),
-            "That is the share of rows with a mistake.": lambda a, b: 1 - _exact(a, b),
+            # likely: axis=0 in place of 1
             "You ask of each place whether all rows are right there; ask of each row (axis 1).": (
                 lambda a, b: np.mean((_right(a, b)[0] | ~_right(a, b)[1]).all(axis=0))
             ),
@@ -209,18 +201,21 @@ EXERCISES = {
         shape="(length,), with the start and, if it was chosen, the end",
         praise="It is what greedy_decode does for each row.",
         mistakes={
+            # likely: a loop over range, without a break
             "Yours goes on after the end.": _never_stops,
-            "Yours is one token too long where there is no room left: the start counts too.": _one_more,
+            # likely: range(max_length) after the start, or the end counted apart
+            "At most max_length tokens are allowed in all, the start among them: yours allows one more or one less.": (
+                _one_more,
+                lambda f, start, end, n: _greedy_text(f, start, end, n - 1),
+            ),
+            # likely: break before append
             "The end belongs to the text, if it was chosen.": (
                 lambda f, start, end, n: np.array([each for each in _greedy_text(f, start, end, n) if each != end])
             ),
+            # likely: what was written is what a translator returns
             "The start is missing.": lambda f, start, end, n: _greedy_text(f, start, end, n)[1:],
-            "You take the least probable token.": lambda f, start, end, n: _greedy_text(f, start, end, n, np.argmin),
-            "Every choice is made from the start alone; give the function all tokens so far.": _first_only,
+            # seen: recurrent decoders, whose state remembers the rest
             "Every choice is made from the last token alone; give the function all tokens so far.": _last_only,
-            "You stop one token too early: max_length tokens are allowed, the start among them.": (
-                lambda f, start, end, n: _greedy_text(f, start, end, n - 1)
-            ),
         },
         hints=[
             "Begin with an array, or a list, that holds the start alone.",
@@ -235,19 +230,23 @@ EXERCISES = {
         shape="(beams, 2)",
         praise="With a length penalty you'd divide before you compare.",
         mistakes={
-            "You take the best token of each beam; one beam may have several of the best, and another none.": _best_of_each,
+            # seen: an outside reader's trial answer (sorted); argmax along the last axis is the first idea
+            "You take the best token of each beam; one beam may have several of the best, and another none.": (
+                _best_of_each,
+                _best_of_each_sorted,
+            ),
+            # likely: log_p alone is ranked
             "The totals are missing: a beam that was improbable stays so.": lambda t, p: _pairs(p, len(t)),
+            # likely: probabilities are multiplied
             "Log-probabilities are added; you multiply.": lambda t, p: _pairs(t[:, None] * p, len(t)),
+            # likely: np.argsort sorts upward, and [:beams] takes its beginning
             "You take the worst ones: the largest log-probability is best.": (
                 lambda t, p: _pairs(-(t[:, None] + p), len(t))
             ),
+            # likely: np.argsort sorts upward, and [-beams:] takes its end
             "Right, and in the wrong order: best first.": lambda t, p: _beam_step(t, p)[::-1],
-            "Beam and token are exchanged.": lambda t, p: _beam_step(t, p)[:, ::-1],
+            # likely: the number of beams is the first axis of both arrays
             "Divide the place by the size of the vocabulary, not by the number of beams.": _by_beams,
-            "Right, but transposed: give each continuation a row.": (lambda t, p: _beam_step(t, p).T),
-            "Adding a log-probability to a probability has no meaning; log_p has logarithms already.": (
-                lambda t, p: _pairs(t[:, None] + np.exp(p), len(t))
-            ),
         },
         hints=[
             "What is the log-probability of a beam with a token after it?",
@@ -262,12 +261,12 @@ EXERCISES = {
         shape="(batch, beams, length + 1)",
         praise="It is step 6 of beam_search.",
         mistakes={
+            # likely: torch.cat is half of the work, and the shape is right
             "The tokens are appended, and the texts were not reordered.": _grown_in_order,
+            # likely: target[:, beam[0]] is the indexing that works for a batch of one
             "All rows of the batch use the beams of the first row.": _grown_by_first,
-            "The wrong direction: entry i of beam says where text i comes from, not where it goes.": _grown_backward,
-            "The token comes last, after the text.": _token_first,
+            # likely: append first, then reorder everything
             "The tokens belong to the new beams already; don't reorder them.": _token_moved,
-            "Reordered, and the tokens are missing.": lambda target, beam, token: _grow(target, beam, token)[:, :, :-1],
         },
         errors={
             "Index tensor must have the same number of dimensions": "gather wants an index with as many axes as the tensor.",
@@ -287,18 +286,20 @@ EXERCISES = {
         praise="A beam that has ended keeps its score, because log 1 is 0.",
         errors={"item assignment": "Keras' tensors can't be assigned to: ops.where makes a new one."},
         mistakes={
-            "Padding must cost nothing: log 1 is 0, and yours is 1.": _with(1.0, -np.inf),
+            # likely: a probability of 1 for padding, and of 0 for the rest
+            "Those are not log-probabilities: log 1 is 0, and the logarithm of 0 is minus infinity.": (
+                _with(1.0, -np.inf),
+                _with(1.0, 0.0),
+            ),
+            # seen: Annotated Transformer, masked_fill(mask == 0, -1e9)
             "A large negative number isn't impossible; use minus infinity.": _with(0.0, -1e9),
+            # likely: ops.where(ended, -inf, log_p) comes first, and padding is forgotten
             "All tokens are impossible in yours; padding must stay possible.": _with(-np.inf, -np.inf),
-            "All tokens are free in yours; only padding may be.": _with(0.0, 0.0),
-            "An impossible token has log-probability minus infinity; 0 is the logarithm of 1.": _with(1.0, 0.0),
-            "Beams that have ended go on in yours, with the model's probabilities.": lambda log_p, ended, pad_id: log_p,
+            # likely: the two cases of ops.where exchanged
             "The wrong beams: those that have ended go on as if nothing had happened.": (
                 lambda log_p, ended, pad_id: _let_go_on(log_p, ~ended, pad_id)
             ),
-            "Every beam gets the row of padding; those that go on keep their probabilities.": (
-                lambda log_p, ended, pad_id: _let_go_on(log_p, np.ones_like(ended), pad_id)
-            ),
+            # likely: the others are forbidden, and what is left seems to be certain
             "Padding keeps the model's probability in yours; it must be free.": (
                 lambda log_p, ended, pad_id: np.where(
                     ended[:, :, None] & (np.arange(log_p.shape[2]) != pad_id), -np.inf, log_p
@@ -315,11 +316,12 @@ EXERCISES = {
         right=1472,
         praise="The kernel of 64 × 23 is gone; the bias of 23 stays.",
         mistakes={
+            # likely: "the projection is gone" is taken to mean both of its arrays
             "The bias stays: only the kernel is gone.": 1495,
-            "That is the bias, the part that stays.": 23,
+            # likely: the first vocabulary of the question
             "It is the target's table that makes the logits, not the source's.": 320,
+            # seen: Vaswani et al. 2017, section 3.4, who share both tables
             "The source's table has no part in it.": 1792,
-            "Only once: the table was there before, and still is.": 2944,
         },
         hints=[
             "Which array makes the logits without tie_weights, and what is its shape?",
