@@ -12,10 +12,10 @@ def _posterior(prior, likelihood):
     return joint / joint.sum()
 
 
-def _likelihood(prior, seen, kept=0.1, by_chance=None):
+def _likelihood(prior, seen):
     """The probability of what is seen, for each word that it may have been."""
-    by_chance = 0.1 / len(prior) if by_chance is None else by_chance
-    return np.where(np.arange(len(prior)) == seen, kept + by_chance, by_chance)
+    by_chance = 0.1 / len(prior)
+    return np.where(np.arange(len(prior)) == seen, 0.1 + by_chance, by_chance)
 
 
 def _exact_probs(prior, seen):
@@ -42,11 +42,15 @@ def _another(prior, seen):
     return _posterior(prior, by_chance)
 
 
-def _perhaps_not_chosen(prior, seen):
+def _nine_to_one(prior, seen):
     if seen == -1:
         return prior / prior.sum()
-    same = np.arange(len(prior)) == seen
-    return _posterior(prior, 0.85 * same + 0.15 * _likelihood(prior, seen))
+    return _posterior(prior, np.where(np.arange(len(prior)) == seen, 0.9, 0.1))
+
+
+def _mixed_nine_to_one(prior, seen):
+    prior = prior / prior.sum()
+    return prior if seen == -1 else 0.9 * np.eye(len(prior))[seen] + 0.1 * prior
 
 
 def _not_divided(prior, seen):
@@ -166,13 +170,14 @@ EXERCISES = {
         digits=3,
         praise="Not certain: with a small vocabulary, chance puts a fitting word there quite often.",
         mistakes={
+            # likely: "equally probable" is read as the answer
             "That is the chance before you look at the word. How probable is what you see, for each of the three?": 1
             / 3,
+            # likely: a random word is thought to be another one
             "A random word can be the original, too: add 0.1/10 to the 0.1.": 0.1 / 0.12,
-            "Count the original's 0.1/10 in both places: above and below the line.": 0.1 / 0.13,
-            "That is the share of [MASK]; here a word is seen.": 0.8,
+            # likely: Bayes' rule without its last step
             "That is the probability of seeing the word if it is the original; divide by the sum over the three.": 0.11,
-            "You count one other word; there are two that it may have been.": 0.11 / 0.12,
+            # likely: BERT's 10 % and 10 %
             "Words are kept as often as they are replaced, but only some replacements give this word.": 0.5,
         },
         hints=[
@@ -188,29 +193,27 @@ EXERCISES = {
         praise="This is what exact_predictions does, with the grammar for a prior.",
         trials=16,
         mistakes={
+            # likely: a visible word looks like the answer
             "You trust the word that is seen; with 10 % of the chosen words it's a random one.": _trusting,
+            # likely: a chosen word is one to predict, so what is seen there seems to tell nothing
             "You treat every word as [MASK]; a word that is seen is evidence for itself.": (
                 lambda prior, seen: prior / prior.sum()
             ),
+            # likely: a random word is thought to be another one
             "A random word can be the original, too: seeing it has probability 0.1 + 0.1/words.": _only_kept,
+            # likely: the same, with the other words counted
             "The random word is drawn from all words, the original among them: divide by their number.": _another,
-            "The position was chosen; the words that weren't don't count here.": _perhaps_not_chosen,
-            "The chances must sum to 1: divide by the sum.": _not_divided,
-            "The chances must sum to 1 when a word is seen, too: divide by the sum.": (
-                lambda prior, seen: prior / prior.sum() if seen == -1 else prior * _likelihood(prior, seen)
+            # seen: an outside reader's trial answer
+            "A visible word isn't the original with 0.9: it was kept with 0.1, and is the random word with 0.1/words.": (
+                _nine_to_one,
+                _mixed_nine_to_one,
             ),
-            "By hand the random word came from 240 words; here it comes from len(prior).": (
-                lambda prior, seen: (
-                    prior / prior.sum()
-                    if seen == -1
-                    else _posterior(prior, _likelihood(prior, seen, by_chance=0.1 / 240))
-                )
+            # likely: Bayes' rule without its last step
+            "The chances must sum to 1: divide by the sum.": (
+                _not_divided,
+                lambda prior, seen: prior / prior.sum() if seen == -1 else prior * _likelihood(prior, seen),
             ),
-            "The prior is missing: multiply it by how probable each word makes what you see.": (
-                lambda prior, seen: (
-                    prior / prior.sum() if seen == -1 else _posterior(np.ones_like(prior), _likelihood(prior, seen))
-                )
-            ),
+            # likely: the last word's likelihood is changed, and NumPy raises nothing
             "seen = -1 is [MASK], and NumPy reads the index -1 as the last word.": _last_word,
         },
         hints=[
@@ -226,21 +229,24 @@ EXERCISES = {
         praise="This is whole-word masking, of the second edition of BERT.",
         trials=8,
         mistakes={
+            # likely: "whole words" without the sentence about the first token
             "You choose a word if any of its tokens was chosen; only the first counts. (Long words would be chosen more often.)": (
                 _any_of_it
             ),
+            # likely: one line finds these, and the rest of each word needs several
             "The first tokens are right; the other tokens of their words are missing.": (
                 lambda chosen, starts: chosen & starts
             ),
-            "Unchanged: a token in the middle of a word must follow the first one.": lambda chosen, starts: chosen,
+            # likely: a shift by one, as for neighbors, reaches the second token
             "A word may have more than two tokens.": _two_tokens,
+            # likely: np.maximum.accumulate of the chosen beginnings
             "A chosen word spreads to all words after it; stop where the next word begins.": (
                 lambda chosen, starts: np.maximum.accumulate(chosen & starts, axis=1)
             ),
+            # likely: an assignment to True adds tokens and takes none away
             "You fill in the words that are chosen, and leave other chosen tokens as they are: these must not be chosen.": (
                 lambda chosen, starts: chosen | _whole_words(chosen, starts)
             ),
-            "Inverted: True must mean chosen.": lambda chosen, starts: ~_whole_words(chosen, starts),
         },
         hints=[
             "Each position needs the place where its word begins.",
@@ -254,15 +260,12 @@ EXERCISES = {
         shape="(words, d)",
         praise="Two uses, two gradients, one sum.",
         mistakes={
+            # seen: chapter 12, pitfall 6
             "That is the part of the output alone; the table was looked up at the input, too.": _by_output,
+            # likely: the gradient of an embedding is the one of chapter 05
             "That is the part of the lookup alone; the output used the table, too.": _by_lookup,
+            # likely: += with repeated indices, which NumPy does once
             "A token that occurs twice gets one gradient of two: table[tokens] += keeps the last.": _repeats_lost,
-            "The chain rule adds the two parts; you take their mean.": (
-                lambda *given: (_by_output(*given) + _by_lookup(*given)) / 2
-            ),
-            "The chain rule adds the two parts; you take their difference.": (
-                lambda *given: _by_output(*given) - _by_lookup(*given)
-            ),
         },
         hints=[
             "The table is used twice. Find the gradient of each use as if the other table were another array.",
@@ -277,21 +280,12 @@ EXERCISES = {
         shape="()",
         praise="If you indexed before the product, then with 15 % chosen, six of seven rows of logits are saved.",
         mistakes={
+            # seen: pitfall 5 of the PyTorch notebook
             "You divide by all positions; divide by the chosen ones.": (
                 lambda z, table, targets: _losses(z, table, targets).sum() / targets.size
             ),
-            "That is the sum; the mean is asked for.": lambda *given: _losses(*given).sum(),
-            "You divide by the number of sentences; divide by the number of chosen positions.": (
-                lambda z, table, targets: _losses(z, table, targets).sum() / len(targets)
-            ),
+            # likely: clamp(min=0), so that -100 is no index
             "Where nothing is asked, you ask for token 0: leave these positions out.": _as_the_first_word,
-            "That is the perplexity, the exponential of what is asked for.": lambda *given: np.exp(
-                _losses(*given).mean()
-            ),
-            "You take the logarithm of the mean probability; take the mean of the logarithms.": (
-                lambda *given: -np.log(np.exp(-_losses(*given)).mean())
-            ),
-            "The sign is wrong: a loss is minus the logarithm.": lambda *given: -_losses(*given).mean(),
         },
         hints=[
             "A mask of booleans as an index keeps the positions that are True, in one axis.",
@@ -307,23 +301,15 @@ EXERCISES = {
         praise="It works inside compile(metrics=[...]), too.",
         errors={"int32": "ops.argmax gives int32: compare with ops.equal, or cast the targets."},
         mistakes={
+            # seen: Keras' "accuracy"
             "You divide by all positions; divide by the chosen ones.": (
                 lambda logits, targets: _right(logits, targets).mean()
             ),
-            "That is a number of positions; the share is asked for.": (
-                lambda logits, targets: _right(logits, targets).sum().astype(float)
-            ),
+            # likely: sums with axis=-1, and then a mean of the quotients
             "You take the mean of the sentences' shares; every chosen position counts the same.": (
                 lambda logits, targets: np.mean(
                     [r[t != IGNORED].mean() for r, t in zip(_right(logits, targets), targets)]
                 )
-            ),
-            "That is the share of wrong ones.": (
-                lambda logits, targets: 1 - _right(logits, targets)[targets != IGNORED].mean()
-            ),
-            "That is the share of the positions that are chosen.": lambda logits, targets: (targets != IGNORED).mean(),
-            "You look for the smallest logit; the largest is the model's guess.": (
-                lambda logits, targets: (logits.argmin(axis=-1) == targets)[targets != IGNORED].mean()
             ),
         },
         hints=[
@@ -336,11 +322,14 @@ EXERCISES = {
         right=64 * 64 + 64 + 2 * 64 + 1000,
         praise="The table belongs to the embedding, so the head adds few numbers.",
         mistakes={
+            # likely: the decoder of a BERT is drawn with its table
             "The table is the embedding's; the head uses it and doesn't own it.": 64 * 64 + 64 + 2 * 64 + 1000 + 64_000,
+            # seen: pitfall 2, the output's bias that is left out
             "Every token has a bias of its own in the head.": 64 * 64 + 64 + 2 * 64,
+            # likely: it is small beside the kernel
             "The LayerNorm is missing: a scale and a shift for each feature.": 64 * 64 + 64 + 1000,
+            # likely: the kernel alone comes to mind
             "The linear layer has a bias, too.": 64 * 64 + 2 * 64 + 1000,
-            "That is the embedding table alone, which isn't the head's.": 64_000,
         },
         hints=[
             "What does the head own? Look at its steps.",
