@@ -15,11 +15,6 @@ def _sampled(weights, uniforms):
     return (sums / sums[:, -1:] <= uniforms[:, None]).sum(axis=-1)
 
 
-def _down_the_batch(weights, uniforms):
-    sums = weights.cumsum(axis=0)
-    return (sums / weights.sum(axis=-1, keepdims=True) <= uniforms[:, None]).sum(axis=-1)
-
-
 def _random_weights(rng):
     batch, words = int(rng.integers(5, 8)), int(rng.integers(4, 7))
     weights = rng.uniform(0.2, 2, size=(batch, words))
@@ -71,15 +66,6 @@ def _attend(query, key, value, keys, values, scale=None):
 
 def _without_itself(query, key, value, keys, values):
     return _softmax(keys @ query / np.sqrt(len(query))) @ values
-
-
-def _not_divided(query, key, value, keys, values):
-    scores = np.vstack([keys, key]) @ query / np.sqrt(len(query))
-    return np.exp(scores) @ np.vstack([values, value])
-
-
-def _scores_alone(query, key, value, keys, values):
-    return (np.vstack([keys, key]) @ query / np.sqrt(len(query))) @ np.vstack([values, value])
 
 
 def _random_attend(rng):
@@ -149,16 +135,14 @@ class _Reader:
         return np.array(rows)
 
 
-def _continued(
-    model, prompt, num_new, first=None, again=lambda text, new: [new], row=-1, fresh=False, choose=np.argmax
-):
+def _continued(model, prompt, num_new, first=None, again=lambda text, new: [new], row=-1, fresh=False):
     """The right loop, and with one thing changed the wrong ones."""
     text, cache = list(prompt), model.make_cache()
     read = list(prompt) if first is None else first(prompt)
     for _ in range(num_new):
         if fresh:
             cache = model.make_cache()
-        new = int(choose(model(read, cache)[row]))
+        new = int(np.argmax(model(read, cache)[row]))
         text.append(new)
         read = again(text, new)
     return np.array(text)
@@ -174,13 +158,14 @@ EXERCISES = {
         right=4 + 5 + 6 + 7 + 8 + 9,
         praise="With a cache it would be 4 + 5 = 9.",
         mistakes={
+            # likely: the chapter writes with a cache
             "That is the number with a cache; without one, each call reads the whole text.": 9,
+            # likely: one call for each of the text's lengths, the final one among them
             "The last token is drawn, and then nothing is left to do: it is never read.": 49,
+            # likely: off by one, from the text after each draw
             "The first call reads the prompt alone, before any token is drawn; and the last token is never read.": 45,
-            "The first call, which reads the prompt, is missing.": 35,
+            # likely: every token is read, and counted once
             "That is the length of the final text; add up what each call reads.": 10,
-            "The text grows: each call reads one token more than the one before.": 24,
-            "Not every call reads the final text; it grows by one token a call.": 60,
         },
         hints=[
             "Six tokens are drawn, so the model is called six times.",
@@ -194,32 +179,23 @@ EXERCISES = {
         shape="(batch,)",
         praise="A word of weight 0 has a stretch of length 0, and is never drawn.",
         mistakes={
+            # seen: pitfall 3
             "The weights don't add up to 1: stretch the running sums, or divide the weights first.": (
                 lambda weights, uniforms: (weights.cumsum(axis=-1) <= uniforms[:, None]).sum(axis=-1)
             ),
+            # seen: np.searchsorted, whose side is "left" by default
             "The number 0 draws a word of weight 0 in yours: count the sums that are not above the number, equal ones too.": (
                 lambda weights, uniforms: (
                     weights.cumsum(axis=-1) / weights.sum(axis=-1, keepdims=True) < uniforms[:, None]
                 ).sum(axis=-1)
             ),
+            # likely: greedy decoding was there first
             "You take the most likely word; the random numbers must decide.": (
                 lambda weights, uniforms: weights.argmax(axis=-1)
             ),
-            "You add up over the batch; add up over the words of each row.": _down_the_batch,
-            "Every row has a random number of its own; you use the first for all.": (
-                lambda weights, uniforms: _sampled(weights, np.full(len(uniforms), uniforms[0]))
-            ),
-            "One too far to the left: count all sums that aren't above the number.": (
-                lambda weights, uniforms: _sampled(weights, uniforms) - 1
-            ),
-            "You count the sums that are above the number; count the others.": (
-                lambda weights, uniforms: weights.shape[-1] - _sampled(weights, uniforms)
-            ),
+            # likely: elsewhere in the chapter a row holds logits
             "The weights are no logits: they need no softmax.": (
                 lambda weights, uniforms: _sampled(np.exp(weights), uniforms)
-            ),
-            "You compare the chances with the number; compare their running sums.": (
-                lambda weights, uniforms: (_rows(weights) <= uniforms[:, None]).sum(axis=-1)
             ),
         },
         hints=[
@@ -235,24 +211,31 @@ EXERCISES = {
         praise="token_probabilities does the same for a batch, and keeps ties.",
         trials=8,
         mistakes={
+            # seen: an outside reader's trial answer; cumsum <= p is the first comparison to try
             "The word that passes p is missing: what is left must add up to at least p.": (
                 lambda probs, p: _keep(probs, _before(probs) + probs <= p),
                 lambda probs, p: _keep(probs, _before(probs) + probs < p),
             ),
+            # seen: pitfall 3
             "What is left must add up to 1: divide by its sum.": (
                 lambda probs, p: np.where(_before(probs) < p, probs, 0)
             ),
+            # likely: the sorted array is cut and returned
             "Right, but sorted: put the chances back in the order in which they came.": (
                 lambda probs, p: -np.sort(-_nucleus(probs, p))
             ),
+            # likely: np.sort and np.argsort sort upward
             "You add up from the least likely word; begin with the most likely.": _up_from_the_least,
+            # likely: np.cumsum of the array as it came
             "You add up in the given order; begin with the most likely word.": (
                 lambda probs, p: _keep(probs, probs.cumsum() - probs < p)
             ),
-            "One word too many: stop as soon as p is reached.": _one_more,
-            "One word too many where p is reached exactly: a word is needed if those before it add up to less than p.": (
-                lambda probs, p: _keep(probs, _before(probs) <= p)
+            # likely: the index of the word that passes p, plus 1 and plus 1 again, or <= in place of <
+            "One word too many: stop as soon as p is reached.": (
+                _one_more,
+                lambda probs, p: _keep(probs, _before(probs) <= p),
             ),
+            # seen: an outside reader's trial answer
             "You compare each chance with p; p is for their sum.": lambda probs, p: _keep(probs, probs >= p),
         },
         hints=[
@@ -268,21 +251,16 @@ EXERCISES = {
         praise="This is what decoding does for each head of each text.",
         trials=8,
         mistakes={
+            # likely: a cache is taken for the past, which the token is no part of
             "The new token attends to itself, too: append its key and value first.": _without_itself,
-            "The scores are not divided by the square root of d.": lambda *given: _attend(*given, scale=1.0),
-            "The scores are divided by d; divide by its square root.": (
-                lambda *given: _attend(*given, scale=len(given[0]))
+            # likely: forgotten, or without the root
+            "The scores are not divided by the square root of d.": (
+                lambda *given: _attend(*given, scale=1.0),
+                lambda *given: _attend(*given, scale=len(given[0])),
             ),
+            # seen: pitfall 1 of the PyTorch notebook
             "You attend to the first position alone, as is_causal=True does with one query.": (
                 lambda query, key, value, keys, values: values[0]
-            ),
-            "Every position has the same weight; the softmax of the scores decides.": (
-                lambda query, key, value, keys, values: np.vstack([values, value]).mean(axis=0)
-            ),
-            "The weights must add up to 1: divide by their sum.": _not_divided,
-            "The softmax is missing: the scores are no weights yet.": _scores_alone,
-            "Keys and values are exchanged.": (
-                lambda query, key, value, keys, values: _attend(query, value, key, values, keys)
             ),
         },
         hints=[
@@ -298,25 +276,30 @@ EXERCISES = {
         praise="That is the loop of generate, for one text.",
         trials=8,
         mistakes={
+            # likely: the loop without a cache, with a cache put in
             "You read the whole text again with a cache that holds it already: read the new token alone.": (
                 lambda *given: _continued(*given, again=lambda text, new: list(text))
             ),
+            # likely: make_cache() is written as an argument of the call
             "Every call has an empty cache, so the model sees the new token alone: make one cache, before the loop.": (
                 lambda *given: _continued(*given, fresh=True)
             ),
+            # likely: one token a call, from the first call on
             "Of the prompt you read the last token alone; the cache needs all of it.": (
                 lambda *given: _continued(*given, first=lambda prompt: prompt[-1:])
             ),
+            # likely: in later calls there is one row, and [0] is right
             "You take the logits of the first position; those of the last one say what comes next.": (
                 lambda *given: _continued(*given, row=0)
             ),
-            "One token too many.": lambda model, prompt, num_new: _continued(model, prompt, num_new + 1),
-            "One token too few.": lambda model, prompt, num_new: _continued(model, prompt, num_new - 1),
+            # likely: off by one, from the token that the prompt's call gives
+            "num_new tokens come after the prompt; yours are one more or one less.": (
+                lambda model, prompt, num_new: _continued(model, prompt, num_new + 1),
+                lambda model, prompt, num_new: _continued(model, prompt, num_new - 1),
+            ),
+            # likely: what was written is collected in a list of its own
             "Return the whole text, with the prompt in front.": (
                 lambda model, prompt, num_new: _continued(model, prompt, num_new)[len(prompt) :]
-            ),
-            "You take the least likely token; np.argmax finds the most likely.": (
-                lambda *given: _continued(*given, choose=np.argmin)
             ),
         },
         hints=[
@@ -332,17 +315,22 @@ EXERCISES = {
         shape="()",
         praise="This is how language models are compared, on texts with equal tokens.",
         mistakes={
+            # likely: logits and tokens have equal lengths, so nothing is raised
             "The logits at a position are for the NEXT token: shift by one.": _not_shifted,
+            # likely: the two slices exchanged
             "Shifted the wrong way: the logits at position i are for token i + 1.": _shifted_back,
+            # likely: F.cross_entropy is the last line of most such functions
             "That is the loss; the perplexity is its exponential.": lambda *given: _costs(*given).mean(),
+            # likely: exp before the mean, as one perplexity for each token
             "You take the mean of each token's exponential; take the mean first.": (
                 lambda *given: np.exp(_costs(*given)).mean()
             ),
+            # seen: Hugging Face's evaluate, whose perplexity returns mean_perplexity over the texts
             "You take the mean of the texts' perplexities; every token counts the same.": (
                 lambda *given: np.exp(_costs(*given).mean(axis=1)).mean()
             ),
+            # seen: textbooks, which define it as 2 to the entropy in bits
             "The loss is in nats: take the power of e, not of 2.": lambda *given: 2 ** _costs(*given).mean(),
-            "You add up the losses; take their mean.": lambda *given: np.exp(_costs(*given).sum()),
         },
         hints=[
             "Which logits predict tokens[:, 1:]?",
@@ -358,24 +346,22 @@ EXERCISES = {
         praise="Like top-p, it keeps few words where the model is sure and many where it isn't.",
         trials=8,
         mistakes={
+            # likely: forgotten after the cut, as in pitfall 3 of the NumPy notebook
             "What is left must add up to 1: divide by its sum.": (
                 lambda logits, p: np.where(
                     _softmax(logits) >= p * _softmax(logits).max(axis=-1, keepdims=True), _softmax(logits), 0
                 )
             ),
+            # likely: the name says that p is the least chance
             "You compare with p itself; compare with p times the highest chance of the row.": (
                 lambda logits, p: _rows(np.where(_softmax(logits) >= p, _softmax(logits), 0))
             ),
+            # likely: top-k cuts logits, and the order is the same
             "You compare logits; compare the chances, after the softmax.": _of_the_logits,
+            # likely: ops.max without an axis
             "Each row has a highest chance of its own; you take that of the whole batch.": (
                 lambda logits, p: _rows(np.where(_softmax(logits) >= p * _softmax(logits).max(), _softmax(logits), 0))
             ),
-            "You keep what is below the limit; keep the rest.": (
-                lambda logits, p: _rows(
-                    np.where(_softmax(logits) < p * _softmax(logits).max(axis=-1, keepdims=True), _softmax(logits), 0)
-                )
-            ),
-            "Nothing is cut.": lambda logits, p: _softmax(logits),
         },
         hints=[
             "First the chances: ops.softmax.",
@@ -387,11 +373,15 @@ EXERCISES = {
         right=96,
         praise="For a batch of 32 texts it is 3 GiB, several times the weights in float16.",
         mistakes={
+            # likely: keys are counted, and values forgotten
             "A cache keeps keys and values, and each number has 2 bytes; one of the two factors is missing.": 48,
+            # likely: float32 is the default elsewhere in the course
             "A float16 number has 2 bytes, not 4.": 192,
-            "That is in bytes; a MiB has 1024 x 1024 of them.": 96 * 1024**2,
+            # seen: compare, whose table is in MB
             "That is in millions of bytes; a MiB has 1024 x 1024 bytes.": 96 * 1.024**2,
+            # likely: attention is taught block by block, and the factor of 24 is forgotten
             "That is one block; each of the 24 has its own keys and values.": 4,
+            # likely: the question gives heads and features in one breath
             "The heads share the features: 16 heads of 64 are the 1024, and don't come on top.": 1536,
         },
         hints=[
