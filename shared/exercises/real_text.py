@@ -93,10 +93,6 @@ def _over_all(weights, tokens):
     return (weights * _behind(tokens)).sum(axis=-1).mean(axis=-1)
 
 
-def _previous(weights, tokens):
-    return np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1)
-
-
 def _random_maps(rng):
     heads, length = int(rng.integers(2, 4)), int(rng.integers(8, 12))
     tokens = rng.integers(0, 4, size=length)
@@ -111,10 +107,6 @@ def _of_heads(kernel, a, b, alpha):
     return kernel + alpha / b.shape[0] * a @ b
 
 
-def _one_for_all(kernel, a, b, alpha):
-    return kernel + alpha / b.shape[0] * (a.mean(axis=1, keepdims=True) @ b)
-
-
 def _random_heads(rng):
     d_model, heads, size, rank = 6, 3, 4, 2
     shapes = ((d_model, heads, size), (d_model, heads, rank), (rank, size))
@@ -127,10 +119,12 @@ EXERCISES = {
         digits=2,
         praise="A byte alone, all 256 equally likely, would take 8 bits.",
         mistakes={
+            # likely: the second of two changes of units is forgotten
             "That is in nats per byte; a nat is 1 / ln 2 = 1.44 bits.": 3 / 4,
+            # likely: the second of two changes of units is forgotten
             "Those are the bits of a token; it has 4 bytes.": 3 / math.log(2),
+            # likely: the direction of a change of units
             "A nat is more than a bit: divide by ln 2, don't multiply.": 3 * math.log(2) / 4,
-            "A token of 4 bytes shares its bits among them: divide by 4.": 3 / math.log(2) * 4,
         },
         hints=[
             "How many bits are 3 nats? A nat is 1 / ln 2 bits.",
@@ -144,23 +138,21 @@ EXERCISES = {
         shape="()",
         praise="It can compare any two models of one text, whatever their tokens are.",
         mistakes={
+            # likely: np.log by habit, as in every loss of the course
             "That is in nats per byte: take the logarithm to base 2.": (
                 lambda probs, text: -np.log(probs).sum() / len(text.encode())
             ),
+            # likely: len(text), which in English is nearly the same
             "You divide by the number of characters; é has two bytes in UTF-8.": (
                 lambda probs, text: -np.log2(probs).sum() / len(text)
             ),
+            # likely: .mean(), as a loss is taken
             "You divide by the number of tokens; divide by the bytes of the text.": (
                 lambda probs, text: -np.log2(probs).mean()
             ),
-            "You divide by the number of words; divide by the bytes of the text.": (
-                lambda probs, text: -np.log2(probs).sum() / len(text.split())
-            ),
+            # likely: the loss of a loop is a mean already, and is divided by the bytes
             "That is the mean over tokens, divided by the bytes; add up all tokens first.": (
                 lambda probs, text: -np.log2(probs).mean() / len(text.encode())
-            ),
-            "A surprise isn't negative: put a minus before the logarithm.": (
-                lambda probs, text: np.log2(probs).sum() / len(text.encode())
             ),
         },
         hints=[
@@ -175,36 +167,32 @@ EXERCISES = {
         shape="(contexts, words)",
         praise="A context that was never seen gives the answer of the shorter one.",
         mistakes={
+            # likely: the added counts are forgotten in the divisor
             "The chances of a context don't add up to 1: strength belongs below the line, too.": (
                 lambda counts, shorter, strength: (
                     (counts + strength * shorter) / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
                 )
             ),
+            # seen: add-k smoothing (Laplace)
             "Every word gets the same addition; the shorter context's chances say how much each gets.": (
                 lambda counts, shorter, strength: (
                     (counts + strength / counts.shape[-1]) / (counts.sum(axis=-1, keepdims=True) + strength)
-                )
+                ),
+                lambda counts, shorter, strength: (counts + strength) / (counts + strength).sum(axis=-1, keepdims=True),
             ),
-            "You add strength to each word; share it out by the chances of the shorter context.": (
-                lambda counts, shorter, strength: (counts + strength) / (counts + strength).sum(axis=-1, keepdims=True)
-            ),
+            # likely: axis=0, or .sum() without an axis
             "You add up over the contexts; add up what followed each context, along its row.": (
-                lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum(axis=0) + strength)
+                lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum(axis=0) + strength),
+                lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum() + strength),
             ),
-            "You add up all counts; each context has a sum of its own.": (
-                lambda counts, shorter, strength: (counts + strength * shorter) / (counts.sum() + strength)
-            ),
-            "The shorter context is missing above the line: add strength times its chances to the counts.": (
-                lambda counts, shorter, strength: counts / (counts.sum(axis=-1, keepdims=True) + strength)
-            ),
+            # seen: By hand, whose formula has 1; below the line alone, an outside reader's trial answer
             "The shorter context counts for `strength` observations; you let it count for one.": (
-                lambda counts, shorter, strength: _backed_off(counts, shorter, 1.0)
-            ),
-            "You mix in half of each, whatever was counted; a context with many observations should outweigh the shorter one.": (
+                lambda counts, shorter, strength: _backed_off(counts, shorter, 1.0),
                 lambda counts, shorter, strength: (
-                    (counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1) + shorter) / 2
-                )
+                    (counts + strength * shorter) / (counts.sum(axis=-1, keepdims=True) + 1)
+                ),
             ),
+            # seen: the name, and Katz's back-off, which takes one or the other
             "You back off only where a context was never seen; the shorter one counts everywhere.": (
                 lambda counts, shorter, strength: np.where(
                     counts.sum(axis=-1, keepdims=True) > 0,
@@ -225,19 +213,19 @@ EXERCISES = {
         shape="(in, out)",
         praise="After merging, the adapter costs nothing: the layer is an ordinary one again.",
         mistakes={
+            # likely: alpha is taken for the scale itself
             "alpha is divided by the rank, the number of columns of a.": (
                 lambda kernel, a, b, alpha: kernel + alpha * a @ b
             ),
+            # seen: the LoRA paper's formula, W + BA
             "The scale alpha / rank is missing.": lambda kernel, a, b, alpha: kernel + a @ b,
+            # likely: shape[0], which is the rank of the paper's A
             "The rank is the number of columns of a; you divide by its number of rows.": (
                 lambda kernel, a, b, alpha: kernel + alpha / a.shape[0] * a @ b
             ),
-            "That is the update alone; add it to the kernel.": (lambda kernel, a, b, alpha: alpha / a.shape[1] * a @ b),
+            # seen: PyTorch and the LoRA paper, whose weights are (out, in)
             "The update is transposed: it is a times b, (in, rank) by (rank, out).": (
                 lambda kernel, a, b, alpha: kernel + alpha / a.shape[1] * (a @ b).T
-            ),
-            "The kernel stays as it is; only the update is scaled.": (
-                lambda kernel, a, b, alpha: alpha / a.shape[1] * (kernel + a @ b)
             ),
         },
         hints=[
@@ -254,11 +242,16 @@ EXERCISES = {
         praise="Near 1, a head reads where an induction head would (Olsson et al. 2022); switch it off to see what it does.",
         trials=8,
         mistakes={
+            # likely: tokens[:, None] == tokens marks the copies, and the shift is forgotten
             "That is the weight on the earlier copy itself; look at the position behind it.": _on_the_copy,
-            "That is the position before the copy; look at the one behind it.": _before_the_copy,
+            # likely: the mean over all rows
             "Take the mean over the positions whose token came before; the others have nothing to find.": _over_all,
-            "That is the weight on the previous position, whatever its token is.": _previous,
-            "Shifted the wrong way: the position behind a copy is one column further to the right.": _shifted_left,
+            # likely: the two slices of the shift exchanged
+            "Shifted the wrong way: the position behind a copy is one column further to the right.": (
+                _shifted_left,
+                _before_the_copy,
+            ),
+            # likely: tril(diagonal=-1) after the shift
             "A copy may be the position just before; you leave out the neighbors.": _without_neighbors,
         },
         hints=[
@@ -274,15 +267,16 @@ EXERCISES = {
         shape="(d_model, heads, head_dim)",
         praise="Each head has an a of its own, so as one matrix the update has a higher rank than that of b.",
         mistakes={
+            # seen: the LoRA paper's formula, W + BA
             "The scale alpha / rank is missing.": lambda kernel, a, b, alpha: kernel + a @ b,
+            # likely: alpha is taken for the scale itself
             "alpha is divided by the rank, the number of rows of b.": lambda kernel, a, b, alpha: (
                 kernel + alpha * a @ b
             ),
+            # seen: exercise 15.4, where a.shape[1] is the rank
             "You divide by the number of heads; divide by the rank.": (
                 lambda kernel, a, b, alpha: kernel + alpha / a.shape[1] * a @ b
             ),
-            "Each head has an a of its own; you give all heads the same.": _one_for_all,
-            "That is the update alone; add it to the kernel.": (lambda kernel, a, b, alpha: alpha / b.shape[0] * a @ b),
         },
         hints=[
             "ops.matmul multiplies the last axis of a with the first of b, for all heads at once.",
@@ -294,11 +288,12 @@ EXERCISES = {
         right=5120,
         praise="The layer has 262,144 weights in its kernel: the adapter trains one in 51.",
         mistakes={
+            # likely: one of the two matrices is forgotten
             "That is a alone; b has 4 x 1024 more.": 1024,
+            # likely: one of the two matrices is forgotten
             "That is b alone; a has 256 x 4 more.": 4096,
-            "That is the whole kernel; LoRA leaves it as it is.": 262144,
+            # likely: a layer is counted with its bias
             "The bias stays frozen, too.": 6144,
-            "The two matrices are 256 x 4 and 4 x 1024; add their sizes.": 4 * 256 * 1024,
         },
         hints=[
             "a maps 256 features to 4.",
