@@ -15,18 +15,14 @@ def _random_means(rng):
     return rng.normal(size=(workers, n)) + 1, counts.astype(float)
 
 
-def _ring_step(parts, step, left=1, first=2, add=True, in_turn=False):
+def _ring_step(parts, step, left=1, first=2, add=True):
     held = parts.copy()
     workers = len(parts)
     for rank in range(workers):
         part = (rank - first * left - step * left) % workers
-        neighbor = (held if in_turn else parts)[(rank - left) % workers, part]
+        neighbor = parts[(rank - left) % workers, part]
         held[rank, part] = (held[rank, part] if add else 0) + neighbor
     return held
-
-
-def _all_parts(parts, step):
-    return parts + np.roll(parts, 1, axis=0)
 
 
 def _random_parts(rng):
@@ -56,11 +52,6 @@ def _no_activation(x, expand, contract, workers):
 
 def _activated_late(x, expand, contract, workers):
     return _relu(_no_activation(x, expand, contract, workers))
-
-
-def _in_turn(x, expand, contract, workers):
-    parts = [(expand[:, rank::workers], contract[rank::workers]) for rank in range(workers)]
-    return np.stack([_relu(x @ columns) @ rows for columns, rows in parts])
 
 
 def _summed(x, expand, contract, workers):
@@ -99,12 +90,12 @@ EXERCISES = {
         right=1800,
         praise="However many workers there are, it stays below 2400.",
         mistakes={
+            # likely: an all-reduce has two halves, and the name suggests one
             "That is the reduce-scatter alone; an all-gather follows.": 900,
+            # likely: as many steps as workers
             "Each step moves a quarter of the vector, and there are three steps, not four, in each half.": 2400,
-            "Each step moves a quarter of the vector, not all of it.": 7200,
-            "That is one step; there are three of them in each of the two halves.": 300,
-            "That is what a worker holds. How often does a part of it come from its neighbor?": 1200,
-            "That is the sum over the four workers; what does one of them receive?": 4800,
+            # seen: an outside reader's trial answer, the number of By hand
+            "That is By hand's number, for three workers; with four, a part has 300 bytes, and each half three steps.": 1600,
         },
         hints=[
             "How long is a part, and how many steps are there before each worker has one complete part?",
@@ -118,20 +109,22 @@ EXERCISES = {
         shape="(n,)",
         praise="Two numbers for each worker are enough: what it adds up, and how much it adds up.",
         mistakes={
+            # seen: transformers, for several workers until 2025 (pitfall 1)
             "That is the mean of the means; a worker with more tokens must count more.": (
                 lambda means, counts: means.mean(axis=0)
             ),
+            # seen: an outside reader's trial answer, the sum over the sum of the counts
             "You add the means up; weight each by its count, and divide by all counts.": (
-                lambda means, counts: means.sum(axis=0)
+                lambda means, counts: means.sum(axis=0),
+                lambda means, counts: means.sum(axis=0) / counts.sum(),
             ),
+            # likely: an all-reduce adds up, and the division is forgotten
             "That is the sum over all tokens; divide it by their number.": (
                 lambda means, counts: (counts[:, None] * means).sum(axis=0)
             ),
+            # likely: .mean(axis=0) of the weighted means, as DDP does
             "You divide by the number of workers; divide by the number of all tokens.": (
                 lambda means, counts: (counts[:, None] * means).mean(axis=0)
-            ),
-            "A worker with more tokens must count more, and here it counts less.": (
-                lambda means, counts: (means / counts[:, None]).sum(axis=0) / (1 / counts).sum()
             ),
         },
         hints=[
@@ -147,18 +140,20 @@ EXERCISES = {
         praise="Call it for the steps 0 to W - 2, and worker r holds the complete part r.",
         trials=8,
         mistakes={
+            # likely: np.roll(-1), or + 1 in place of - 1
             "Worker r - 1 is the left neighbor; you read from the right one.": (
                 lambda parts, step: _ring_step(parts, step, left=-1)
             ),
+            # likely: steps counted from 1
             "That is the part of the next step: it's r - 2 - step.": (
                 lambda parts, step: _ring_step(parts, step, first=3)
             ),
+            # seen: the all-gather of Build it, a few lines further down
             "That is the part of the all-gather; in the reduce-scatter it's r - 2 - step.": (
                 lambda parts, step: _ring_step(parts, step, first=1)
             ),
+            # likely: the all-gather does so
             "You replace the part; add the neighbor's to it.": (lambda parts, step: _ring_step(parts, step, add=False)),
-            "You add all parts of the neighbor; one of them is sent in a step.": _all_parts,
-            "The step doesn't come in: each step sends another part.": (lambda parts, step: _ring_step(parts, 0)),
         },
         hints=[
             "Make a copy first, write to it, and read from `parts`.",
@@ -173,10 +168,11 @@ EXERCISES = {
         praise="One all-reduce adds these up, and the hidden features never travel.",
         trials=8,
         mistakes={
+            # seen: pitfall 5
             "You cut the first kernel into rows: ReLU is then applied to a part of a sum.": _rows_first,
-            "ReLU is missing.": _no_activation,
+            # likely: the activation is applied to what the worker returns
             "ReLU comes between the two kernels, not behind the second.": _activated_late,
-            "The sum is right, but hidden features are divided in order: the first worker has the first ones.": _in_turn,
+            # likely: the all-reduce is done at once, as in Build it
             "That is the sum on every worker; return the shares.": _summed,
         },
         hints=[
@@ -192,19 +188,18 @@ EXERCISES = {
         shape="()",
         praise="Workers with different numbers of tokens then train as one process would.",
         mistakes={
+            # likely: .mean(), the loss of one process
             "That is the mean over this worker's tokens; the count must be that of all workers.": (
                 lambda losses, counts: losses.mean()
             ),
+            # likely: each worker's share of the mean, by the formula
             "DDP divides by the number of workers afterwards: multiply by it.": (
                 lambda losses, counts: losses.sum() / counts.sum()
             ),
-            "The mean over this worker's tokens is divided by their number already; begin with the sum.": (
-                lambda losses, counts: losses.mean() * len(counts) / counts.sum()
-            ),
+            # likely: the worker is thought to do DDP's division
             "DDP divides by the number of workers by itself; here it has been done twice.": (
                 lambda losses, counts: losses.sum() / counts.sum() / len(counts)
             ),
-            "The sum must be divided by the count of all workers.": lambda losses, counts: losses.sum() * len(counts),
         },
         hints=[
             "What would one process compute with all tokens: a sum over what?",
@@ -220,21 +215,21 @@ EXERCISES = {
         praise="Clip what the optimizer sees, and not what it's made of.",
         trials=8,
         mistakes={
+            # seen: pitfall 2
             "You clip each share and add up then; the length of the whole gradient decides.": (
                 lambda shares, norm: np.stack([_clip(share, norm) for share in shares]).sum(axis=0)
             ),
+            # seen: pitfall 3 of the NumPy notebook, where each worker gets its part of the limit
             "You clip each share to its part of the norm; add up first.": (
                 lambda shares, norm: np.stack([_clip(share, norm / len(shares)) for share in shares]).sum(axis=0)
             ),
+            # likely: DDP takes the mean
             "The shares must be added up, not averaged.": (
                 lambda shares, norm: _clip(shares.sum(axis=0), norm) / len(shares)
             ),
-            "Nothing is clipped.": lambda shares, norm: shares.sum(axis=0),
+            # seen: Keras' clipvalue
             "Each number is clipped by itself; clipping by the norm keeps the direction.": (
                 lambda shares, norm: np.clip(shares.sum(axis=0), -norm, norm)
-            ),
-            "That is a vector of length 1; its length should be norm.": (
-                lambda shares, norm: shares.sum(axis=0) / np.sqrt((shares.sum(axis=0) ** 2).sum())
             ),
         },
         hints=[
@@ -248,10 +243,13 @@ EXERCISES = {
         digits=2,
         praise="The bytes take as long as with 1024 workers; the latency would take 0.20 seconds there.",
         mistakes={
+            # likely: 0.1 milliseconds look like nothing
             "The latency is missing: 126 messages, one after the other.": round(2 * 63 / 64 / 10, 2),
+            # likely: an all-reduce has two halves, and the name suggests one
             "That is one half: a reduce-scatter and an all-gather take 63 messages each.": round(
                 63 / 64 / 10 + 63 * 1e-4, 2
             ),
+            # likely: the messages are counted, and their length is not
             "Each message has a 64th of the gradients, not all of them.": round(126 * (1 / 10 + 1e-4), 2),
         },
         hints=[
