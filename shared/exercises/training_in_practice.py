@@ -133,14 +133,14 @@ def _run_with(**changes):
     return lambda *arguments: _fit(*arguments, **changes)
 
 
-def _batches_from(data, state, batch_size, passes=1, **options):
+def _batches_from(data, state, batch_size, passes=1):
     """The batches of a loader whose own generator has this state: of the last of so many passes."""
     import torch
 
     generator = torch.Generator()
     generator.set_state(torch.from_numpy(np.array(state)))
     loader = torch.utils.data.DataLoader(
-        torch.from_numpy(np.array(data)), batch_size, shuffle=True, generator=generator, **options
+        torch.from_numpy(np.array(data)), batch_size, shuffle=True, generator=generator
     )
     for _ in range(passes):
         found = [batch.numpy() for batch in loader]
@@ -183,12 +183,6 @@ def _permuted(data, state, batch_size, batches_done):
     generator.set_state(torch.from_numpy(np.array(state)))
     order = torch.randperm(len(data), generator=generator).numpy()
     return np.array(data)[order[batches_done * batch_size :]]
-
-
-def _new_state():
-    import torch
-
-    return torch.Generator().get_state().numpy()
 
 
 def _random_epoch(rng):
@@ -252,7 +246,7 @@ def broken_runs():
     return {name: run_with(fault) for name, fault in faults.items()}
 
 
-# What each fault of 17.6 to 17.8 would have looked like, by its number there.
+# What each fault of 17.6 to 17.8 would have looked like, by its number there; a wrong number is answered with this.
 LOOKS = {
     1: "With a rate far too high the loss would leap to tens or hundreds within the first steps.",
     2: "With a rate far too low the loss would stay where it began, near 2.3, for all 300 steps.",
@@ -273,12 +267,10 @@ EXERCISES = {
         digits=2,
         praise="Each target counts once, whichever batch it was in.",
         mistakes={
+            # seen: evaluation loops that append loss.item() and take np.mean
             "That is the mean of two means: the ten targets of the second batch count three times as much as the others.": 1.5,
-            "That is the sum over all targets; divide by how many there are.": 50.0,
+            # likely: total_loss += loss, divided by nothing
             "That is the sum of the two means.": 3.0,
-            "You exchanged the numbers of targets: the first batch has 30 of them.": (10 * 1.0 + 30 * 2.0) / 40,
-            "That is the first batch alone.": 1.0,
-            "That is the second batch alone.": 2.0,
         },
         hints=[
             "What is the sum of the losses in the first batch?",
@@ -293,22 +285,25 @@ EXERCISES = {
         trials=15,
         praise="The lowest loss of all came later, in a part that the run never reached.",
         mistakes={
+            # likely: argmin, with the whole curve in view
             "That is the lowest of all; the run stopped before it got there.": lambda losses, p: np.array(
                 losses.argmin()
             ),
+            # likely: it is where the loop ends; Keras' restore_best_weights is False by default
             "That is where the run stopped; the weights come from the best measurement before.": _stopped_at,
+            # likely: "no better" is read as "no better than before"
             "Compare with the best so far, and not with the measurement before.": _against_the_one_before,
+            # likely: the counter isn't set back to 0
             "Start counting anew after each improvement: patience means measurements in a row.": _in_all,
-            "You stop one measurement too late: the run ends as soon as patience of them brought nothing better.": (
-                lambda losses, p: _kept_measurement(losses, p + 1)
+            # likely: > in place of >=, or a counter that starts at 1
+            "You stop one measurement too late or too early: the run ends as soon as patience of them brought nothing better.": (
+                lambda losses, p: _kept_measurement(losses, p + 1),
+                lambda losses, p: _kept_measurement(losses, p - 1),
             ),
+            # likely: <= in place of <
             "A loss equal to the best is not better: it counts as waiting.": (
                 lambda losses, p: _kept_measurement(losses - 1e-9 * np.arange(len(losses)), p)
             ),
-            "You stop one measurement too early.": lambda losses, p: _kept_measurement(losses, p - 1),
-            "You stop at the first measurement that is no better.": lambda losses, p: _kept_measurement(losses, 1),
-            "That is the loss; return its index.": lambda losses, p: losses[_kept_measurement(losses, p)],
-            "You count from 1; Python counts from 0.": lambda losses, p: _kept_measurement(losses, p) + 1,
         },
         hints=[
             "You need two things while you go through the losses: which was best, and how long ago that was.",
@@ -323,21 +318,18 @@ EXERCISES = {
         trials=12,
         praise="The direction of the whole gradient stays, and only its length changes.",
         mistakes={
+            # seen: chapter 09, pitfall 2; Keras' clipnorm
             "You clip each array alone. That turns the direction, and the whole may still be too long.": _each_alone,
+            # likely: the factor without min or if
             "You always scale to max_norm; a gradient that is short enough stays as it is.": (
                 lambda a, b, m: np.concatenate([a, b]) * m / np.linalg.norm(np.concatenate([a, b]))
             ),
+            # seen: torch's clip_grad_value_ and Keras' clipvalue
             "You clip each number; the bound is for the norm.": lambda a, b, m: np.clip(np.concatenate([a, b]), -m, m),
+            # likely: a norm for each array, and then sum()
             "You add the two norms; the norm of both is the root of the sum of all squares.": (
                 lambda a, b, m: _clipped(a, b, m, lambda both: np.linalg.norm(a) + np.linalg.norm(b))
             ),
-            "The root is missing: that is the square of the norm.": (
-                lambda a, b, m: _clipped(a, b, m, lambda both: (both**2).sum())
-            ),
-            "You take the larger of the two norms.": (
-                lambda a, b, m: _clipped(a, b, m, lambda both: max(np.linalg.norm(a), np.linalg.norm(b)))
-            ),
-            "You return the gradients as they were.": lambda a, b, m: np.concatenate([a, b]),
         },
         hints=[
             "Put both into one array first, and take its norm.",
@@ -352,20 +344,26 @@ EXERCISES = {
         trials=12,
         praise="This is the loop of Build it, with the bookkeeping in it.",
         mistakes={
+            # seen: pitfall 3
             "Those are the last weights. Were the best ones copied, or do they go on changing with the run?": _run_with(
                 last=True
             ),
+            # likely: the training loss is at hand in the loop
             "You stop by the training loss; measure on x_val and y_val.": _run_with(by_training=True),
+            # likely: the best weights are kept, and the break forgotten
             "You never stop: those are the best weights of all 50 steps, some of which the run never reaches.": _run_with(
                 never=True
             ),
-            "You stop one measurement too late: the run ends as soon as patience of them brought nothing better.": _run_with(
-                later=1
+            # likely: > in place of >=, or a counter that starts at 1
+            "You stop one measurement too late or too early: the run ends as soon as patience of them brought nothing better.": (
+                _run_with(later=1),
+                _run_with(later=-1),
             ),
-            "You stop one measurement too early.": _run_with(later=-1),
+            # likely: "no better" is read as "no better than before"
             "Compare with the best so far, and not with the measurement before.": _run_with(
                 against_the_one_before=True
             ),
+            # likely: many books put a half in front of the squared error
             "The gradient of a squared error has a factor of 2.": _run_with(half_gradient=True),
         },
         hints=[
@@ -378,6 +376,7 @@ EXERCISES = {
         right=3,
         digits=0,
         praise="Each step goes along the sum of all gradients so far, most of them of weights long gone.",
+        # seen: the notebook's list, from which a reader chooses
         mistakes=_named(3),
         hints=[
             "Its first steps are those of the healthy run. Which fault needs time to show?",
@@ -389,6 +388,7 @@ EXERCISES = {
         right=4,
         digits=0,
         praise="A probability is at most 1, so as a logit it can't be far above nine others: the lowest loss is 1.46.",
+        # seen: the notebook's list, from which a reader chooses
         mistakes=_named(4),
         hints=[
             "Its answers are nearly as good as those of the healthy run. So what is wrong is the loss, or what it is given.",
@@ -400,6 +400,7 @@ EXERCISES = {
         right=5,
         digits=0,
         praise="A batch with one digit alone teaches the network to answer that digit, whatever it sees.",
+        # seen: the notebook's list, from which a reader chooses
         mistakes=_named(5),
         hints=[
             "Look at the rhythm: the highest leaps are some 31 steps apart.",
@@ -414,38 +415,27 @@ EXERCISES = {
         shape="(rows still to come, features)",
         praise="With the state from the epoch's start and the number of batches done, no example is seen twice or left out.",
         mistakes={
-            "Those are the batches that are done; return the others.": (
-                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size)[:done])
-            ),
+            # likely: the state is set, and skipping is forgotten
             "That is the whole epoch; leave out the batches that are done.": (
                 lambda data, state, size, done: np.concatenate(_batches_from(data, state, size))
             ),
+            # likely: rows are sliced by a number of batches
             "You left out as many rows as there are batches done; a batch has batch_size rows.": (
                 lambda data, state, size, done: np.concatenate(_batches_from(data, state, size))[done:]
             ),
-            "That is the next batch alone; return all that are still to come.": (
-                lambda data, state, size, done: _batches_from(data, state, size)[done]
+            # likely: off by one, from enumerate's 0
+            "You left out one batch too many or too few: batches_done of them are done.": (
+                lambda data, state, size, done: _rest_of_epoch(data, state, size, done + 1),
+                lambda data, state, size, done: _rest_of_epoch(data, state, size, done - 1),
             ),
-            "You left out one batch too many: batches_done of them are done.": (
-                lambda data, state, size, done: _rest_of_epoch(data, state, size, done + 1)
+            # likely: next(iter(loader)) is how one looks at a batch; a second loop begins anew, too
+            "Each next(iter(loader)), and each loop, begins a new epoch in a new order. Make one iterator, and skip with it.": (
+                _reshuffled,
+                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size, passes=2)[done:]),
             ),
-            "You left out one batch too few: batches_done of them are done.": (
-                lambda data, state, size, done: _rest_of_epoch(data, state, size, done - 1)
-            ),
-            "The last batch is missing, because it is smaller: leave drop_last as it is.": (
-                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size, drop_last=True)[done:])
-            ),
-            "Each next(iter(loader)) begins a new epoch in a new order. Make one iterator, and skip with it.": _reshuffled,
-            "That is a part of the next epoch: you went through the loader twice, and it shuffles in each pass.": (
-                lambda data, state, size, done: np.concatenate(_batches_from(data, state, size, passes=2)[done:])
-            ),
-            "These rows are in the order of the data: the loader needs shuffle=True.": (
-                lambda data, state, size, done: np.array(data)[done * size :]
-            ),
+            # likely: torch.set_rng_state is the better known
             "You gave the state to the global generator; the loader had one of its own.": _from_the_global_generator,
-            "Your generator is a new one: give it the state with set_state.": (
-                lambda data, state, size, done: _rest_of_epoch(data, _new_state(), size, done)
-            ),
+            # likely: torch.randperm seems to be all that shuffle does
             "A loader draws another number before the permutation, for its workers: let a DataLoader draw the order.": _permuted,
         },
         hints=[
@@ -466,25 +456,25 @@ EXERCISES = {
         trials=8,
         praise="The probabilities are back, without a step of training; try it on weighted_model.",
         mistakes={
-            "Those are the model's own probabilities: the weights are still in them.": lambda z, w: softmax(z),
+            # likely: the weights are undone, and the normalization forgotten
             "Your rows don't sum to 1: after the division by the weights, divide by the row's sum.": (
                 lambda z, w: softmax(z) / w
             ),
+            # likely: the formula of the question is applied once more
             "You multiply by the weights once more; divide by them.": lambda z, w: softmax(z + np.log(w)),
+            # likely: logits are what the function gets
             "You divide the logits by the weights; divide the probabilities, or subtract the logarithms.": (
                 lambda z, w: softmax(z / w)
             ),
+            # likely: a factor becomes a summand, and its logarithm is forgotten
             "You subtract the weights from the logits; a logit is a logarithm, so subtract the logarithm of the weight.": (
                 lambda z, w: softmax(z - w)
             ),
-            "Those are logits: a softmax is missing at the end.": lambda z, w: z - np.log(w),
-            "Those are log-probabilities: take exp of them.": lambda z, w: np.log(_without_weights(z, w)),
-            "Your softmax goes down the columns; the classes are on the last axis.": (
-                lambda z, w: softmax((z - np.log(w)).T).T
-            ),
+            # likely: ops.sum without an axis
             "You divide by the sum of the whole array; each row has a sum of its own.": (
                 lambda z, w: softmax(z) / w / (softmax(z) / w).sum()
             ),
+            # likely: a softmax makes rows that sum to 1
             "You took a softmax of probabilities at the end; divide by the row's sum instead.": (
                 lambda z, w: softmax(softmax(z) / w)
             ),
@@ -500,10 +490,10 @@ EXERCISES = {
         digits=2,
         praise="Keras divides by the number of examples, so larger weights make a larger loss.",
         mistakes={
+            # seen: the question itself, and torch.nn.CrossEntropyLoss
             "That is PyTorch's mean, which divides by the sum of the weights.": 2.5,
-            "That is the mean without weights.": 2.0,
+            # likely: the products are added up, and the mean forgotten
             "That is the sum; Keras divides by the number of examples.": 10.0,
-            "You exchanged the weights: class 1 has 3.": (3.0 * 1.0 + 1.0 * 3.0) / 2,
         },
         hints=[
             "Each loss is multiplied by its weight. What is the sum?",
