@@ -148,15 +148,6 @@ def _mean_of_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted
     return (weighted_a / total_a + weighted_b / total_b) / 2
 
 
-def _sum_of_halves(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
-    return weighted_a / total_a + weighted_b / total_b
-
-
-def _by_highest_alone(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
-    a, b = _factors(highest_a, highest_b)
-    return (a * weighted_a / total_a + b * weighted_b / total_b) / (a + b)
-
-
 def _not_divided(highest_a, total_a, weighted_a, highest_b, total_b, weighted_b):
     a, b = _factors(highest_a, highest_b)
     return a * weighted_a + b * weighted_b
@@ -194,7 +185,7 @@ def _dealt_heads(packed, num_heads):
 
 def _dealt_parts(packed, num_heads):
     batch, length, _ = packed.shape
-    return packed.reshape(batch, length, num_heads, -1, 3).transpose(4, 0, 2, 1, 3)
+    return packed.reshape(batch, length, -1, 3, num_heads).transpose(3, 0, 4, 1, 2)
 
 
 def _random_packed(rng):
@@ -231,6 +222,11 @@ def _only_reshaped(x, num_heads):
     return x.reshape(batch, num_heads, length, d_model // num_heads)
 
 
+def _only_reshaped_back(x):
+    batch, num_heads, length, head_dim = x.shape
+    return x.reshape(batch, length, num_heads * head_dim)
+
+
 def _in_heads(query, key, value, mask, num_heads, split=_split, divisor=None, weigh=None, merge=_merge, swapped=False):
     """The right answer to 06.8, and its mistakes: each replaces one piece."""
     q, k, v = (split(x, num_heads) for x in ((query, value, key) if swapped else (query, key, value)))
@@ -262,10 +258,14 @@ EXERCISES = {
         right=0.25,
         praise="Four equal scores make four equal weights, so each word takes the plain average.",
         mistakes={
+            # likely: in By hand a word does give itself most weight.
             "A word is its own best match, but the three copies match exactly as well: four equal scores.": 1.0,
+            # likely: attention is often told as looking at the other words.
             "A word may attend to itself too: four keys, not three.": 1 / 3,
+            # likely: By hand reads its weights as 11 %, 45 %, 45 %.
             "Give a part of 1, not percent.": 25,
-            "Equal scores don't cancel: the exponential of any number is positive, so every key gets some weight.": 0.0,
+            # named by an outside reading; likely: 1 / sqrt(4) remembers the scale and stops there.
+            "The root belongs to the scale of the scores, which are equal with any scale: four equal weights.": 0.5,
         },
         hints=["What are the sixteen scores?", "All are equal. What is the softmax of four equal numbers?"],
     ),
@@ -275,40 +275,36 @@ EXERCISES = {
         shape="(length_q, value_dim)",
         praise="That is equation 1 of the paper.",
         mistakes={
+            # likely: axis=0 for axis=1; with square scores nothing complains.
             "Your weights sum to 1 over the queries (columns); each query's own weights (its row) must sum to 1.": (
-                lambda q, k, v: softmax(_scores(q, k).T).T @ v
+                lambda q, k, v: softmax(_scores(q, k).T).T @ v,
+                _overflowing_columns,
             ),
-            "Your weights sum to 1 over the queries (columns), and large scores overflow: normalize each row, and subtract "
-            "its highest score first.": _overflowing_columns,
+            # likely: weights.sum() without an axis adds all in NumPy.
             "You divide by the sum of the whole matrix; each row must sum to 1 by itself.": _over_everything,
+            # likely: dot-product attention before the Transformer (Luong et al. 2015) has none.
             "The scale is missing: divide the scores by the square root of the number of features.": (
                 lambda q, k, v: softmax(q @ k.T) @ v
             ),
+            # likely: a mean over features would divide by d.
             "You divide by the number of features; it should be its square root.": (
                 lambda q, k, v: softmax(q @ k.T / q.shape[1]) @ v
             ),
-            "You divide by the root of the number of keys; it should be the root of the number of features.": (
-                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(k))) @ v
+            # likely: len() of a 2-D array counts its rows.
+            "You divide by the root of the number of queries or keys; it should be the root of the number of features.": (
+                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(q))) @ v,
+                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(k))) @ v,
             ),
-            "You divide by the root of the number of queries; it should be the root of the number of features.": (
-                lambda q, k, v: softmax(q @ k.T / math.sqrt(len(q))) @ v
-            ),
-            "You divide by the root of the values' width; it should be the root of the number of features of a query.": (
-                lambda q, k, v: softmax(q @ k.T / math.sqrt(v.shape[1])) @ v
-            ),
+            # likely: scores.max() without an axis, which is enough while scores are small.
             "You subtract the highest score of the whole matrix; a row far below it becomes 0/0. Subtract each row's own.": (
                 _one_highest
             ),
-            "You average with the raw scores; a softmax has to turn them into weights first.": (
-                lambda q, k, v: _scores(q, k) @ v
-            ),
+            # likely: the formula of a softmax, typed as it is printed.
             "Right for small scores, but large ones overflow to NaN: subtract the highest score of each row before "
             "the exponential.": _overflowing,
+            # likely: in By hand one array was both.
             "You average the keys; the keys are for comparing, the values for averaging.": (
                 lambda q, k, v: softmax(_scores(q, k)) @ k
-            ),
-            "You return the weights; the last step multiplies them by the values.": lambda q, k, v: softmax(
-                _scores(q, k)
             ),
         },
         hints=[
@@ -324,35 +320,35 @@ EXERCISES = {
         praise="That is the core of every Transformer, in both directions, from memory.",
         errors={"zip() argument": "backward must return three arrays: the gradients of query, key and value."},
         mistakes={
+            # likely: axis=0 for axis=1; with square scores nothing complains.
             "forward: your weights sum to 1 over the queries (columns); each query's own weights (its row) must sum to 1.": (
                 _wrong_forward(lambda q, k, v: softmax(_scores(q, k).T).T @ v)
             ),
+            # likely: the part of the formula that is easiest to forget.
             "forward: the scale is missing: divide the scores by the square root of the number of features.": (
                 _wrong_forward(lambda q, k, v: softmax(q @ k.T) @ v)
             ),
+            # likely: a constant doesn't look like a step that has a backward pass.
             "backward: the scores were divided by the root of the number of features; divide their gradient by it, too.": (
                 _wrong_backward(scale=1.0)
             ),
-            "backward: you pass the gradient of the weights on as that of the scores: the softmax is between them.": (
-                _wrong_backward(grad_scores=lambda weights, grad: grad)
-            ),
+            # likely: the softmax is taken for an activation that works on each number by itself.
             "backward, softmax: the row's weighted mean is missing: a score also lowers the other weights of its row.": (
                 _wrong_backward(grad_scores=lambda weights, grad: weights * grad)
             ),
+            # likely: hint 3 speaks of a mean, and np.mean is at hand.
             "backward, softmax: you subtract the plain mean of the row's gradients; it must be weighted with the weights.": (
                 _wrong_backward(grad_scores=lambda weights, grad: weights * (grad - grad.mean(axis=1, keepdims=True)))
             ),
+            # likely: the diagonal alone, which is also the slope of a sigmoid.
             "backward, softmax: you use p(1 - p), the slope of a weight by its own score, and leave out the other scores of the row.": (
                 _wrong_backward(grad_scores=lambda weights, grad: weights * (1 - weights) * grad)
             ),
-            "backward, softmax: the weighted mean runs along a column; a softmax works on a row.": (
-                _wrong_backward(
-                    grad_scores=lambda weights, grad: weights * (grad - (weights * grad).sum(axis=0, keepdims=True))
-                )
-            ),
+            # likely: the query's gradient is made from the key, and the key's from the query.
             "backward: the gradients of query and key are exchanged.": (
                 _wrong_backward(grads=lambda query, key, value: (key, query, value))
             ),
+            # likely: going backward, the value's gradient is ready first.
             "backward: return the gradients in the order query, key, value.": (
                 _wrong_backward(grads=lambda query, key, value: (value, key, query))
             ),
@@ -370,25 +366,24 @@ EXERCISES = {
         praise="Keep the joined three, join them with those of the next block, and so on: that is how FlashAttention joins its blocks.",
         trials=16,
         mistakes={
+            # likely: halves suggest it, and it is right for equal scores.
             "You take the mean of the two halves' outputs; a half with larger exponentials must count for more.": _mean_of_halves,
-            "You add the outputs of the two halves; together the weights must sum to 1, not to 2.": _sum_of_halves,
+            # likely: sums over keys can be split, if only their exponentials were the same ones.
             "Each half subtracted its own highest score; bring both to the same one before you add.": _not_rescaled,
+            # likely: weighted comes last in the list, and looks like the whole answer.
             "You rescale the weighted sums alone; the totals were taken from each half's own highest score, too.": (
                 _totals_not_rescaled
             ),
-            "You weigh the two outputs by their highest scores alone; a half counts by its total, times that factor.": (
-                _by_highest_alone
-            ),
+            # likely: FlashAttention divides once, after the last block.
             "The totals are missing: divide by their sum at the end, rescaled like the weighted sums.": _not_divided,
+            # likely: a sign slips when exp(s - own) becomes exp(s - common).
             "You rescale the wrong way: multiply each half by exp(own highest - common highest), which is at most 1.": (
                 _rescaled_the_wrong_way
             ),
-            "You bring half a to b's highest score; where a's is far higher, exp(highest_a - highest_b) overflows.": (
-                _brought_to_b
-            ),
-            "You bring half b to a's highest score; where b's is far higher, exp(highest_b - highest_a) overflows.": (
-                _brought_to_a
-            ),
+            # likely: with one of the two as the common score, only one half needs a factor.
+            "You bring one half to the other's highest score; where its own is far higher, the exponential overflows. "
+            "Bring both to the larger of the two.": (_brought_to_a, _brought_to_b),
+            # likely: undoing the subtraction is the first idea.
             "Right for small scores, but exp(highest) overflows for large ones: subtract the larger of the two first.": (
                 _overflowing_halves
             ),
@@ -406,13 +401,18 @@ EXERCISES = {
         shape="(3, batch, heads, length, head_dim)",
         praise="GPT-2's weights are packed this way.",
         mistakes={
+            # seen: GPT-NeoX packs query, key and value inside each head.
             "You read the features head by head, with query, key and value inside each; here the three come first: "
             '"(three h d)".': _per_head,
+            # seen: pitfall 5 of the notebook.
             "You deal the features out to the heads in turn; in (h d) the head is the slow axis.": _dealt_heads,
+            # seen: AI Summer's self_attention_cv splits "(d k h)", with k=3.
             "You deal the features out to query, key and value in turn; the three are one after the other.": _dealt_parts,
+            # seen: pitfall 6 of the NumPy notebook.
             "The heads have the wrong rows: a reshape alone keeps the order in memory. The axes must move, too.": (
                 lambda packed, h: packed.reshape(3, packed.shape[0], h, packed.shape[1], -1)
             ),
+            # seen: pitfall 4 of the notebook.
             "Key comes first in your answer; the order is query, key, value.": (lambda p, h: _unpack(p, h)[[1, 0, 2]]),
         },
         hints=[
@@ -429,29 +429,25 @@ EXERCISES = {
         praise="Scaling the query scales its scores, so the fused function needs to know nothing of it.",
         trials=9,
         mistakes={
+            # likely: the default of `scale`, which stays unless it is replaced.
             "The fused function still divides by the root of head_dim: tell it scale=1, or undo it in the query.": (
                 lambda q, k, v, t: _with_temperature(q, k, v, t, math.sqrt(q.shape[-1]))
             ),
+            # likely: `scale` itself multiplies.
             "You multiply by the temperature; scores are divided by it.": (
-                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t)
+                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t),
+                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t, math.sqrt(q.shape[-1])),
             ),
-            "You multiply by the temperature, and the function still divides by the root of head_dim.": (
-                lambda q, k, v, t: _with_temperature(q, k, v, 1 / t, math.sqrt(q.shape[-1]))
-            ),
+            # seen: Whisper scales both, each by the fourth root.
             "You divide both query and key, so the scores are divided by the temperature twice.": (
                 lambda q, k, v, t: _with_temperature(q, k, v, t * t)
             ),
+            # likely: the scores are out of reach inside the fused function.
             "You divide the output; the temperature belongs to the scores, before the softmax.": (
-                lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t)) / t[:, None, None]
-            ),
-            "You divide the output, and the function still divides the scores by the root of head_dim.": (
+                lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t)) / t[:, None, None],
                 lambda q, k, v, t: (
                     _with_temperature(q, k, v, np.ones_like(t), math.sqrt(q.shape[-1])) / t[:, None, None]
-                )
-            ),
-            "The temperature is not used.": lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t)),
-            "The temperature is not used: this is the function as it is.": (
-                lambda q, k, v, t: _with_temperature(q, k, v, np.ones_like(t), math.sqrt(q.shape[-1]))
+                ),
             ),
         },
         hints=[
@@ -468,41 +464,37 @@ EXERCISES = {
         praise="That is steps 2 to 7 of the layer, without its projections.",
         trials=8,
         mistakes={
+            # seen: nn.MultiheadAttention and masked_fill read a mask this way.
             "The mask is upside down: True means that a query may attend.": _wrong_in_heads(
                 weigh=lambda s, m: softmax(np.where(m, -np.inf, s))
             ),
+            # likely: multiplying by a mask is shorter than a where, and hides the same keys.
             "You mask the weights after the softmax, so a row no longer sums to one: mask the scores before it.": (
                 _wrong_in_heads(weigh=lambda s, m: softmax(s) * m)
             ),
+            # seen: Annotated Transformer, function attention; pitfall 2 of the NumPy notebook.
             "A query that may see nothing gets the mean of all values, as with a score of -1e9 or ops.dot_product_attention. "
             "Use -infinity, and set the row to zero.": _wrong_in_heads(
                 weigh=lambda s, m: _softmax_as_it_is(np.where(m, s, -1e9))
             ),
+            # likely: ops.softmax has no guard; the NumPy track's has one.
             "A query that may see nothing gets NaN: set its weights to zero after the softmax.": _wrong_in_heads(
                 weigh=lambda s, m: _softmax_as_it_is(np.where(m, s, -np.inf))
             ),
-            "The mask is not used.": _wrong_in_heads(weigh=lambda s, m: softmax(s)),
-            "Your weights sum to 1 over the queries; the softmax must go along the keys, the last axis.": _wrong_in_heads(
-                weigh=lambda s, m: np.where(m, _softmax_as_it_is(np.where(m, s, -1e300), axis=-2), 0)
-            ),
+            # likely: the part of the formula that is easiest to forget.
             "The scale is missing: divide the scores by the square root of head_dim.": _wrong_in_heads(divisor=1.0),
+            # seen: pitfall 1 of the NumPy notebook.
             "You divide by the square root of d_model; the scale is that of one head.": (
                 lambda q, k, v, m, h: _in_heads(q, k, v, m, h, divisor=q.shape[-1])
             ),
-            "You divide by head_dim; it should be its square root.": (
-                lambda q, k, v, m, h: _in_heads(q, k, v, m, h, divisor=(q.shape[-1] // h) ** 2)
-            ),
+            # likely: Keras' own layer takes value before key.
             "Key and value are exchanged.": _wrong_in_heads(swapped=True),
-            "The heads are split by a reshape alone, which mixes positions: split the last axis, then move the heads "
-            "in front of the length.": _wrong_in_heads(split=_only_reshaped),
-            "The heads are merged by a reshape alone: move the heads behind the length first.": _wrong_in_heads(
-                merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1)
-            ),
-            "You neither move the heads to the front nor back: a reshape alone mixes positions.": _wrong_in_heads(
-                split=_only_reshaped, merge=lambda x: x.reshape(x.shape[0], x.shape[2], -1)
-            ),
-            "This is one head over all features: split them into num_heads first.": (
-                lambda q, k, v, m, h: _in_heads(q, k, v, m, 1)
+            # seen: pitfall 6 of the NumPy notebook.
+            "A reshape alone mixes positions. To split, reshape the last axis, then move the heads in front of the length; "
+            "to merge, undo both in the opposite order.": (
+                _wrong_in_heads(split=_only_reshaped),
+                _wrong_in_heads(merge=_only_reshaped_back),
+                _wrong_in_heads(split=_only_reshaped, merge=_only_reshaped_back),
             ),
         },
         hints=[
@@ -518,19 +510,25 @@ EXERCISES = {
         track="keras",
         praise="Long-context models use such windows in some of their layers.",
         mistakes={
+            # seen: nn.MultiheadAttention reads a mask this way.
             "True and False are swapped: here True means that a query may attend.": lambda n, w: ~_window(n, w),
+            # likely: j - i for i - j.
             "Your window looks at the future; a query sees positions at or before its own.": lambda n, w: (
                 _window(n, w).T
             ),
+            # likely: distance <= width.
             "Your window is one position too wide: width counts the query's own position.": lambda n, w: _window(
                 n, w + 1
             ),
+            # likely: width - 1 in the exercise, and < in the code.
             "Your window is one position too narrow: own position plus width - 1 before it.": lambda n, w: _window(
                 n, w - 1
             ),
+            # likely: "before" is read as distance > 0.
             "A query must see its own position too.": lambda n, w: _window(n, w) & ~np.eye(n, dtype=bool),
-            "This is the whole causal mask: nothing limits how far back a query sees.": lambda n, w: _distance(n) >= 0,
+            # seen: sliding_window of keras.layers.MultiHeadAttention is symmetric.
             "Your window opens to both sides; only the past belongs in it.": lambda n, w: np.abs(_distance(n)) < w,
+            # likely: ops.tri and ops.ones give floats.
             "The pattern is right, but a mask must be boolean; yours holds numbers.": lambda n, w: _window(n, w).astype(
                 int
             ),
@@ -545,10 +543,11 @@ EXERCISES = {
         right=3,
         praise="It sees keys 2, 3 and 4: exactly the ones that the mask was meant to hide.",
         mistakes={
+            # likely: the meaning of True in Keras, in F.scaled_dot_product_attention and in this course.
             "Two would be right for Keras and for this course. What does True mean to nn.MultiheadAttention?": 2,
-            "True hides a key there, so what is left is the future. The second query still has more than nothing.": 0,
+            # likely: counted from 1, row 1 of the mask is the first.
             "That is the first query. The second has one key fewer.": 4,
-            "Count all keys that are left: those after the second.": 1,
+            # seen: the page says that a mask of 1 and 0 hides nothing.
             "A mask of booleans does hide something; only numbers are added.": 5,
         },
         hints=[
