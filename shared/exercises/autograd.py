@@ -70,15 +70,6 @@ def _slopes_alone(operands, slopes):
     return gradients
 
 
-def _added_up(operands, slopes):
-    gradients = np.zeros(len(operands))
-    gradients[-1] = 1.0
-    for node in reversed(range(len(operands))):
-        for operand, slope in zip(operands[node], slopes[node]):
-            gradients[operand] += slope + gradients[node]
-    return gradients
-
-
 def _each_operand_once(operands, slopes):
     gradients = np.zeros(len(operands))
     gradients[-1] = 1.0
@@ -86,18 +77,6 @@ def _each_operand_once(operands, slopes):
         for operand, slope in dict(zip(operands[node], slopes[node])).items():
             gradients[operand] += slope * gradients[node]
     return gradients
-
-
-def _all_ones(operands, slopes):
-    gradients = np.ones(len(operands))
-    for node in reversed(range(len(operands))):
-        for operand, slope in zip(operands[node], slopes[node]):
-            gradients[operand] += slope * gradients[node]
-    return gradients
-
-
-def _leaves_only(operands, slopes):
-    return np.where([not each for each in operands], _walk(operands, slopes), 0.0)
 
 
 def _random_graph(rng):
@@ -141,11 +120,14 @@ EXERCISES = {
         right=6.0,
         praise="Two arrows leave a: one into the product, with slope b = 5, one into the sum, with slope 1.",
         mistakes={
+            # likely: the product is read first, and the a behind it is overlooked.
             "That's the way through the product alone; a is used in the sum, too.": 5.0,
-            "That's the way through the sum alone; a is used in the product, too.": 1.0,
+            # likely: the slope of a product is the other factor, and the two are mixed up.
             "That's the gradient of b. How fast does y grow with a?": 2.0,
+            # likely: a forward pass is done where a backward pass is asked for.
             "That's the value of y, a * b + a. How fast does it grow with a?": 12.0,
-            "The ways add up; you multiplied or counted one twice: the slopes are 5 and 1.": 10.0,
+            # named by an outside reading; likely: 5 from the product, and a as it is from the sum.
+            "You add the value of a for the way through the sum; the slope of a sum is 1.": 7.0,
         },
         hints=["How many arrows leave a?", "The slope of a * b is b; the slope of the sum is 1. Add the two ways."],
     ),
@@ -155,20 +137,19 @@ EXERCISES = {
         shape="(n,)",
         praise="This is how the course tests every gradient that is written by hand.",
         mistakes={
+            # likely: the divisor of a nudge to one side.
             "You divide by the step; between up and down lie two steps.": lambda f, x, h: _nudged(f, x, h, divisor=1.0),
+            # seen: the notebook's Why and By hand nudge so.
             "You nudge to one side only, and its error shrinks with the step, not with its square: go both ways.": (
-                lambda f, x, h: _nudged(f, x, h, down=0.0, divisor=1.0)
+                lambda f, x, h: _nudged(f, x, h, down=0.0, divisor=1.0),
+                lambda f, x, h: _nudged(f, x, h, up=0.0, divisor=1.0),
             ),
-            "You nudge down only: go both ways.": lambda f, x, h: _nudged(f, x, h, up=0.0, divisor=1.0),
-            "You nudge up only and divide by two steps: go down by one step, too.": (
-                lambda f, x, h: _nudged(f, x, h, down=0.0)
-            ),
+            # likely: x + step is what one writes for a number.
             "You nudge all elements at once, which gives the sum of the gradients: nudge one at a time.": (
                 _nudged_together
             ),
+            # likely: one copy is made before the loop.
             "The elements that you nudged are not put back before the next.": _never_put_back,
-            "The sign is turned: the value above comes first.": lambda f, x, h: -_nudged(f, x, h),
-            "You return the changes; divide them by the distance.": lambda f, x, h: _nudged(f, x, h, divisor=1 / h),
         },
         hints=[
             "One element at a time: two runs of the function each.",
@@ -182,24 +163,26 @@ EXERCISES = {
         shape="that of x",
         praise="Like tanh and exp, its slope is shortest in terms of y.",
         mistakes={
+            # likely: a derivative is at hand, and its place in a chain is forgotten.
             "The slope is right; a rule multiplies it by the upstream gradient.": (
                 lambda x, g: _sigmoid_rule(x, np.ones_like(g))
             ),
-            "That's the value times the upstream gradient; the slope of the sigmoid is y * (1 - y).": (
-                lambda x, g: g * _sigmoid(x)
-            ),
+            # likely: the notebook's rule of tanh, taken over.
             "1 - y ** 2 is the slope of tanh; that of the sigmoid is y * (1 - y).": (
                 lambda x, g: g * (1 - _sigmoid(x) ** 2)
             ),
-            "The factor y is missing: the slope is y * (1 - y).": lambda x, g: g * (1 - _sigmoid(x)),
+            # seen: iamtrask's network in 11 lines, where x is the output already.
             "You put x where y belongs: the slope is y * (1 - y), with y the sigmoid of x.": lambda x, g: (
                 g * x * (1 - x)
             ),
+            # likely: one of the two minus signs, of the power -1 and of -x, is lost.
             "The sign is turned: the sigmoid grows everywhere, so its slope is positive.": lambda x, g: (
                 -_sigmoid_rule(x, g)
             ),
+            # likely: the quotient rule, typed as it comes.
             "Right, but NaN at -1000, where exp(1000) is infinite: infinity over infinity. Compute y first, and use "
             "y * (1 - y).": lambda x, g: g * np.exp(-x) / (1 + np.exp(-x)) ** 2,
+            # likely: the same after multiplying both parts of the fraction by exp(2x).
             "Right, but NaN at 1000, where exp(1000) is infinite: infinity over infinity. Compute y first, as "
             "1 / (1 + exp(-x)).": lambda x, g: g * np.exp(x) / (1 + np.exp(x)) ** 2,
         },
@@ -215,23 +198,22 @@ EXERCISES = {
         shape="(nodes,)",
         praise="That is `send_back`, for numbers.",
         mistakes={
+            # likely: = for +=; the lines of By hand assign.
             "A node that is used several times gets the sum: add to its gradient, don't replace it.": (
                 lambda o, s: _walk(o, s, add=False)
             ),
+            # likely: range(len(operands)) counts up.
             "You walk forward; a node's gradient is complete only after everything that was made from it.": (
                 lambda o, s: _walk(o, s, forward=True)
             ),
-            "The gradient of the result itself is 1, and of the others 0 until something arrives; yours all begin with 1.": (
-                _all_ones
-            ),
+            # likely: np.zeros, and no line for the last node.
             "The gradient of the result itself is 1; yours begins with 0, so all others stay 0.": (
                 lambda o, s: _walk(o, s, seed=0.0)
             ),
+            # likely: the upstream gradient is forgotten, as in 01.3.
             "You add the slopes alone; each is multiplied by the gradient of the node that it leads to.": _slopes_alone,
-            "You add the slope and the gradient of the node that it leads to; multiply them.": _added_up,
+            # seen: pitfall 10 of the notebook, gradients[operands[node]] += ...
             "A node may be made from the same operand twice, as a = x * x is: both slopes count.": _each_operand_once,
-            "The gradients of the leaves are right; return those of all nodes.": _leaves_only,
-            "The nodes are in reverse: node 0 comes first in your answer, too.": lambda o, s: _walk(o, s)[::-1],
         },
         hints=[
             "Start with zeros, and 1 for the last node. In which order do you visit the nodes?",
@@ -247,14 +229,13 @@ EXERCISES = {
         errors={"does not require grad": "Without create_graph=True the first gradient is a constant."},
         praise="WGAN-GP and physics-informed networks train with such gradients of gradients.",
         mistakes={
+            # likely: one call of torch.autograd.grad is what the notebook usually needs.
             "That's the gradient of the loss itself; square and sum it, then differentiate again.": (
                 lambda x, w: 3 * w * x**2
             ),
+            # likely: torch.autograd.grad wants one number, and sum() makes one.
             "You differentiated the sum of the first gradient; it is to be squared before.": lambda x, w: 6 * w * x,
-            "You return the squares of the gradient; differentiate their sum once more.": lambda x, w: 9 * w**2 * x**4,
-            "That's half of it: the penalty is the sum of squares, without a factor 1/2.": lambda x, w: (
-                _penalty(x, w) / 2
-            ),
+            # seen: pitfall 1 of the notebook, here with two calls of backward.
             "The gradient of the loss is still in it: `.grad` adds up. Use torch.autograd.grad, which returns.": (
                 lambda x, w: _penalty(x, w) + 3 * w * x**2
             ),
@@ -272,19 +253,14 @@ EXERCISES = {
         shape="(n, n)",
         praise="Its rows sum to zero: adding one number to all inputs changes no output.",
         mistakes={
+            # likely: the softmax is taken for a function of each number by itself, as tanh is.
             "That's the diagonal alone: raising one input lowers all other outputs.": (
                 lambda x: np.diag(np.diag(_jacobian(x)))
             ),
-            "These are the outputs on the diagonal; the other inputs count, too: - p_i p_j is missing.": (
-                lambda x: np.diag(_softmax(x))
-            ),
-            "That's the derivative of log_softmax; the question is softmax.": (
-                lambda x: np.eye(len(x)) - np.tile(_softmax(x), (len(x), 1))
-            ),
+            # seen: pitfall 9 of the NumPy notebook; torch.func.grad wants one number, and sum() makes one.
             "The derivative of the sum of the outputs is zero; you want one row for each output.": (
-                lambda x: np.zeros((len(x), len(x)))
+                lambda x: np.zeros(len(x))
             ),
-            "The signs are turned.": lambda x: -_jacobian(x),
         },
         hints=[
             "torch.func has a function for each kind of derivative: grad for one number, and for a vector ...",
@@ -302,19 +278,20 @@ EXERCISES = {
         },
         praise="That is what `fit` does with the optimizer SGD.",
         mistakes={
+            # likely: + for -, as in "take a step".
             "You went uphill: subtract the gradient.": lambda k, x, y, r: _step(k, x, y, r, sign=1.0),
+            # likely: the exercises before this one return gradients.
             "You return the gradient; take the step, kernel - rate * gradient.": (
                 lambda k, x, y, r: _step(np.zeros_like(k), x, x @ -k + y, 1.0)
             ),
-            "The learning rate is missing.": lambda k, x, y, r: _step(k, x, y, 1.0),
+            # likely: the pitfalls of the notebook use ops.sum.
             "You took the sum of the squares; the loss is their mean, over all entries.": (
                 lambda k, x, y, r: _step(k, x, y, r, mean=False)
             ),
+            # likely: a loss is often called a mean over examples.
             "You divide by the number of examples alone; the mean is over all entries of the error.": (
                 lambda k, x, y, r: _step(k, x, y, r * y.shape[1])
             ),
-            "The factor 2 of the square is missing.": lambda k, x, y, r: _step(k, x, y, r, factor=1.0),
-            "The kernel has not moved.": lambda k, x, y, r: k,
         },
         hints=[
             "A tape records inside `with`, and what it watches. The kernel comes as a tensor, not as a variable.",
@@ -326,10 +303,10 @@ EXERCISES = {
         right=33.0,
         praise="PyTorch added 6 and 27; the second tape returns 27 alone.",
         mistakes={
+            # likely: the page says it of the second tape.
             "27 is what the second tape returns. PyTorch adds to `.grad`.": 27.0,
-            "6 is there after the first walk; the second adds to it.": 6.0,
+            # likely: a forward pass is done where a backward pass is asked for.
             "These are the values, 9 and 27, added. What are the slopes at 3?": 36.0,
-            "Gradients add up; they don't multiply.": 162.0,
         },
         hints=[
             "What are the derivatives of x ** 2 and of x ** 3 at 3?",
