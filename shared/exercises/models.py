@@ -21,19 +21,9 @@ def _without_size(weight, bias, x, y, rate):
     return np.array([weight - moved, bias - moved])
 
 
-def _with_sign(weight, bias, x, y, rate):
-    """A fixed step against the sign of the gradient."""
-    start = np.array([weight, bias])
-    return start - rate * np.sign(start - _step(weight, bias, x, y, 1.0))
-
-
 def _random_step(rng):
     houses = int(rng.integers(4, 9))
     return (*rng.uniform(0.5, 2, size=2), rng.uniform(1, 3, houses), rng.uniform(4, 9, houses), rng.uniform(0.05, 0.3))
-
-
-def _start_minus_step(weight, bias, *given):
-    return np.array([weight, bias]) - _step(weight, bias, *given)
 
 
 def _tied(kernel, x, grad_output, *, relu=True, into=1.0, back=1.0):
@@ -49,10 +39,6 @@ def _tied(kernel, x, grad_output, *, relu=True, into=1.0, back=1.0):
 def _random_tied(rng):
     examples, wide, narrow = rng.permutation([4, 5, 3])
     return rng.normal(size=(wide, narrow)), rng.normal(size=(examples, wide)), rng.normal(size=(examples, wide))
-
-
-def _tied_without_relu(kernel, x, grad_output):
-    return x.T @ (grad_output @ kernel) + grad_output.T @ (x @ kernel)
 
 
 def _each(kernel, x, y):
@@ -79,12 +65,14 @@ EXERCISES = {
         right=6,
         praise="2 × 1 × size is 2, 4 and 12, and their mean is 6.",
         mistakes={
+            # likely: the plain mean of 2 × error comes first to mind.
             "That is the gradient of the bias. For the weight, each error counts times the size of its house.": 2,
+            # likely: the contributions are added, and the mean is forgotten.
             "That is the sum of the three contributions; the loss is a mean, so its gradient is one too.": 18,
+            # likely: many texts put 1/2 before the square, and the 2 is gone.
             "The derivative of a square brings a factor of 2.": 3,
-            "The derivative of a square brings a factor of 2, and the loss is a mean, not a sum.": 9,
+            # likely: in By hand the predictions are too low, and the gradients negative.
             "The predictions are too high, so a larger weight makes the loss larger: the gradient is positive.": -6,
-            "One is the loss itself: the mean of three squared errors of 1.": 1,
         },
         hints=[
             "Each house contributes 2 × error × size.",
@@ -98,29 +86,24 @@ EXERCISES = {
         shape="(2,)",
         praise="In a loop it is a whole training.",
         mistakes={
+            # likely: the error is written as target minus prediction.
             "You went up: subtract the gradient, or take the error as prediction minus target.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, -r)
             ),
+            # likely: sum() or a dot product for mean().
             "You add up the houses' contributions; the loss is a mean, so take their mean.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, r * len(x))
             ),
+            # likely: many texts put 1/2 before the square, and the 2 is gone.
             "The factor 2 from the derivative of the square is missing.": (
                 lambda w, b, x, y, r: _step(w, b, x, y, r, factor=1.0)
             ),
-            "You add up the houses' contributions, and the factor 2 is missing.": (
-                lambda w, b, x, y, r: _step(w, b, x, y, r * len(x), factor=1.0)
-            ),
+            # likely: the order of lines in which a step is told.
             "The bias is moved by the error of the new weight; compute both gradients before you change anything.": (
                 _one_after_the_other
             ),
+            # likely: the line of the bias, copied.
             "The weight's gradient is the mean of 2 × error × x; yours lacks the x.": _without_size,
-            "The learning rate is not used.": lambda w, b, x, y, r: _step(w, b, x, y, 1.0),
-            "You return the gradient times the rate; subtract it from weight and bias.": _start_minus_step,
-            "You return the gradients; take a step against them.": lambda w, b, x, y, r: _start_minus_step(
-                w, b, x, y, 1.0
-            ),
-            "You return the bias first; the weight comes first.": lambda *given: _step(*given)[::-1],
-            "You step by the sign of the gradient; its size matters too.": _with_sign,
         },
         hints=[
             "error = weight * x + bias - y",
@@ -134,15 +117,13 @@ EXERCISES = {
         shape="that of x",
         praise="Far from zero it is almost 0, so tanh hardly passes a gradient there. ReLU passes it whole wherever x is above 0.",
         mistakes={
+            # likely: "derivative" is in the exercise, and the chain rule isn't.
             "That is the derivative; multiply it by the upstream gradient.": lambda x, g: 1 - np.tanh(x) ** 2,
+            # likely: 1 - y ** 2 with the wrong array.
             "You square x; the derivative is 1 minus the square of tanh(x).": lambda x, g: g * (1 - x**2),
-            "The square is missing: 1 - tanh(x) ** 2.": lambda x, g: g * (1 - np.tanh(x)),
+            # likely: tanh² x is read as tanh(x²).
             "You apply tanh to the square; square the result of tanh.": lambda x, g: g * (1 - np.tanh(x**2)),
-            "Swapped: it is 1 - tanh², not tanh² - 1.": lambda x, g: g * (np.tanh(x) ** 2 - 1),
-            "That is ReLU's backward pass.": lambda x, g: g * (x > 0),
-            "You multiply by tanh itself; its derivative belongs there.": lambda x, g: g * np.tanh(x),
-            "The upstream gradient is multiplied, not added.": lambda x, g: g + 1 - np.tanh(x) ** 2,
-            "tanh is applied to the upstream gradient; it belongs to x.": lambda x, g: x * (1 - np.tanh(g) ** 2),
+            # likely: the rule of exercise 01.3, taken over.
             "This is the derivative of the sigmoid, y (1 - y).": lambda x, g: g * np.tanh(x) * (1 - np.tanh(x)),
         },
         hints=[
@@ -159,21 +140,21 @@ EXERCISES = {
         },
         praise="Chapter 13 ties the embedding of a model to its output in this way.",
         mistakes={
+            # likely: the backward pass of MLP is taken over, where the readout has its own kernel.
             "Only the first use counts in yours; the kernel is used a second time, to compute y.": (
                 lambda k, x, g: _tied(k, x, g, back=0.0)
             ),
+            # likely: the gradient of y = h @ kernel.T is found first, and seems to be all.
             "Only the second use counts in yours; the kernel also computes the hidden features.": (
                 lambda k, x, g: _tied(k, x, g, into=0.0)
             ),
-            "You take the mean of the two gradients; the chain rule adds them.": lambda k, x, g: _tied(k, x, g) / 2,
-            "You subtract one of the two gradients from the other; the chain rule adds them.": (
-                lambda k, x, g: _tied(k, x, g, back=-1.0)
-            ),
+            # likely: ReLU is a step without parameters, and is forgotten on the way back.
             "ReLU passes a gradient only where its input was above 0.": lambda k, x, g: _tied(k, x, g, relu=False),
-            "There is no ReLU in yours, neither forward nor backward.": _tied_without_relu,
+            # likely: 02.2 took a mean over the houses.
             "You divide by the number of examples; the upstream gradient has that already.": (
                 lambda k, x, g: _tied(k, x, g) / len(x)
             ),
+            # likely: x @ kernel is kept for the mask of ReLU, and used again.
             "In the second use the hidden features come after ReLU; yours are the ones before it.": (
                 lambda k, x, g: _tied(k, x, g, back=0.0) + g.T @ (x @ k)
             ),
@@ -191,17 +172,16 @@ EXERCISES = {
         shape="(examples, out)",
         praise="F.linear computes x Wᵀ + b, so it wants the kernel transposed.",
         mistakes={
+            # seen: pitfall 1 of the notebook.
             "F.linear wants (out, in): transpose the kernel. With a square one nothing complains.": (
                 lambda k, b, x: x @ k.T + b
             ),
+            # likely: the bias of F.linear is optional.
             "The bias is missing.": lambda k, b, x: x @ k,
-            "The bias is missing, and F.linear wants the kernel as (out, in): transpose it.": lambda k, b, x: x @ k.T,
-            "You multiply kernel and input in the wrong order: x comes first.": lambda k, b, x: k @ x + b,
-            "You exchange kernel and input: x is the first argument of F.linear.": lambda k, b, x: k @ x.T + b,
-            "You transpose the input; transpose the kernel instead.": lambda k, b, x: x.T @ k.T + b,
-            "There is a ReLU in yours; a layer alone has none.": lambda k, b, x: np.maximum(x @ k + b, 0),
-            "The bias belongs to the columns (the neurons), and yours is added to the rows.": (
-                lambda k, b, x: x @ k + b[:, None]
+            # likely: textbooks write Wx + b.
+            "You multiply kernel and input in the wrong order: x comes first.": (
+                lambda k, b, x: k @ x + b,
+                lambda k, b, x: k @ x.T + b,
             ),
         },
         hints=[
@@ -216,28 +196,16 @@ EXERCISES = {
         shape="(examples, in)",
         praise="Their mean is the gradient of the mean loss, and their spread says how noisy a small batch is.",
         mistakes={
-            "That is the gradient of the mean loss, repeated; each example must have its own.": (
-                lambda k, x, y: np.broadcast_to(_each(k, x, y).mean(axis=0), x.shape)
-            ),
-            "That is the gradient of the summed loss, repeated; each example must have its own.": (
-                lambda k, x, y: np.broadcast_to(_each(k, x, y).sum(axis=0), x.shape)
-            ),
-            "You divide by the number of examples; each loss stands for itself here.": (
-                lambda k, x, y: _each(k, x, y) / len(x)
-            ),
+            # likely: a formula by hand, with the factor forgotten; torch.func.grad wouldn't.
             "The factor 2 from the derivative of the square is missing.": lambda k, x, y: _each(k, x, y) / 2,
-            "The sign is the other way round: the error is prediction minus target.": lambda k, x, y: -_each(k, x, y),
-            "That is 2 × error for each feature; the gradient has a factor x, too.": (
-                lambda k, x, y: np.repeat(2 * (x @ k - y)[:, None], x.shape[1], axis=1)
-            ),
+            # likely: torch.func.grad takes the first argument, and x comes first in many losses.
             "That is the gradient with respect to x; the question is that of the kernel.": (
                 lambda k, x, y: 2 * (x @ k - y)[:, None] * k
             ),
-            "Each error is added to the others before it is squared: the loss of one example needs one y.": (
-                lambda k, x, y: 2 * ((x @ k)[:, None] - y).sum(axis=1)[:, None] * x
-            ),
-            "Each example is compared with every target: the loss of one example needs one y, the mean of all is another.": (
-                lambda k, x, y: 2 * ((x @ k)[:, None] - y).mean(axis=1)[:, None] * x
+            # likely: in_dims=(None, 0, None), one longer than the example in the exercise.
+            "Each example is compared with every target: the loss of one example needs one y.": (
+                lambda k, x, y: 2 * ((x @ k)[:, None] - y).sum(axis=1)[:, None] * x,
+                lambda k, x, y: 2 * ((x @ k)[:, None] - y).mean(axis=1)[:, None] * x,
             ),
         },
         hints=[
@@ -255,33 +223,31 @@ EXERCISES = {
         praise="A real layer draws the table anew at every call.",
         trials=8,
         mistakes={
+            # likely: dropping is the visible half of dropout.
             "The scale is missing: divide what is kept by 1 - rate.": lambda x, u, r, t: (
                 np.where(u >= r, x, 0) if t else x
             ),
+            # likely: 1 - rate is remembered, and which way it goes isn't.
             "You multiply what is kept by 1 - rate; divide by it, so that the mean stays.": (
                 lambda x, u, r, t: np.where(u >= r, x, 0) * (1 - r) if t else x
             ),
+            # likely: with rate 1/2 it makes no difference.
             "You divide by rate; the share that is kept is 1 - rate.": (
                 lambda x, u, r, t: np.where(u >= r, x, 0) / r if t else x
             ),
+            # likely: uniform < rate is a mask of what is dropped, and goes into ops.where as it is.
             "You keep the elements that should be dropped: keep where the number is at least rate.": (
                 lambda x, u, r, t: np.where(u < r, x, 0) / (1 - r) if t else x
             ),
+            # seen: CS231n, whose p is the probability of keeping.
             "You keep with probability rate; rate is the probability of a zero.": (
                 lambda x, u, r, t: np.where(u < r, x, 0) / r if t else x
             ),
+            # seen: pitfall 4 of the NumPy notebook.
             "Yours drops in evaluation too.": lambda x, u, r, t: _dropout(x, u, r, True),
-            "Yours never drops.": lambda x, u, r, t: x,
-            "Yours drops in evaluation, and not in training.": lambda x, u, r, t: _dropout(x, u, r, not t),
+            # seen: Srivastava et al. 2014.
             "You scale at evaluation, as the first paper on dropout did; here training scales, and evaluation returns x.": (
                 lambda x, u, r, t: np.where(u >= r, x, 0) if t else x * (1 - r)
-            ),
-            "You scale in evaluation too; it returns x as it is.": (
-                lambda x, u, r, t: _dropout(x, u, r, True) if t else x / (1 - r)
-            ),
-            "You scale all elements, and drop none.": lambda x, u, r, t: x / (1 - r) if t else x,
-            "You compare x with rate; the random numbers decide.": (
-                lambda x, u, r, t: np.where(x >= r, x, 0) / (1 - r) if t else x
             ),
         },
         hints=[
@@ -294,16 +260,16 @@ EXERCISES = {
         right=35,
         praise="15 in NumPy, whose bias starts at 0; 15 + 5 in PyTorch; none yet in Keras.",
         mistakes={
+            # likely: Dense(5) is read as if it were built.
             "Keras' layer has no parameters yet: it learns its number of inputs from its first input.": 50,
+            # likely: PyTorch's habit is taken for all.
             "In NumPy (Glorot) the bias starts at 0; only PyTorch draws it at random.": 40,
+            # likely: biases start at 0 in the other two.
             "PyTorch draws its bias at random, too.": 30,
+            # likely: 3 × (3 × 5 + 5), by the formula.
             "That counts every kernel and bias; two biases start at 0, and Keras' layer has no parameters yet.": 60,
+            # likely: the formula, with all biases taken for 0.
             "Keras' layer has no parameters yet, and PyTorch draws its bias at random.": 45,
-            "That is one of the three layers; add the three.": 20,
-            "You add the biases alone. Which kernels exist already?": 5,
-            "Count the numbers in the arrays, not the arrays.": 3,
-            "That is one kernel. PyTorch has one too, and a bias that doesn't start at 0.": 15,
-            "Keras' layer has no parameters yet, and one of the biases that you count starts at 0.": 55,
         },
         hints=[
             "Which layers have parameters before their first input? Key difference 3 prints it.",
