@@ -72,10 +72,12 @@ EXERCISES = {
     "03.1": Exercise(
         right=9,
         mistakes={
+            # likely: counting from 1 on the right path, or leaving all where it was.
             "That is index 5 of (h w), or index 4 of (w h). In (w h) h moves fastest, and the first number is at index 0.": 5,
+            # likely: the index is split rightly into 1 and 2, and row and column are exchanged.
             "That is the pixel in row 1 and column 2. Index 5 is 1 * 3 + 2, because h has 3 steps: w is 1 and h is 2.": 6,
+            # likely: counting from 1, and leaving all where it was.
             "That is the fifth number of the memory as it was. In (w h) h moves fastest, and the first number is at index 0.": 4,
-            "That is index 6. The first number is at index 0.": 2,
         },
         hints=(
             "In (w h) the last name moves fastest: hold w at 0 and run through all of h.",
@@ -88,17 +90,13 @@ EXERCISES = {
         right=_shuffle,
         inputs=_random_channels,
         mistakes={
+            # likely: two reshapes, and no exchange of axes between them.
             "Nothing has moved: the groups are still side by side. Split the channels, exchange the two parts, merge.": lambda x, groups: (
                 x
             ),
+            # likely: (c g) is what the dealt channels look like, and is written on the left.
             "You split into (c g) and merged as (g c), which is the way back. The groups are neighboring channels: (g c) -> (c g).": lambda x, groups: (
                 rearrange(x, "b h w (c g) -> b h w (g c)", g=groups)
-            ),
-            "The channels are in reverse order. Deal them out: the first of every group, then the second of every group.": lambda x, groups: (
-                x[..., ::-1]
-            ),
-            "The groups are in reverse order. Within each round, group 0 comes first.": lambda x, groups: rearrange(
-                rearrange(x, "b h w (g c) -> b h w g c", g=groups)[..., ::-1, :], "b h w g c -> b h w (c g)"
             ),
         },
         hints=(
@@ -113,18 +111,15 @@ EXERCISES = {
         right=_images,
         inputs=_random_sequence,
         mistakes={
+            # seen: pitfall 1 of the notebook.
             "A reshape alone gives the right shape and scatters the pixels of every patch. They must be reordered.": lambda sequence, size, height: (
                 sequence.reshape(_right_shape(sequence, size, height))
             ),
-            "Each patch is mirrored along its diagonal: its vector is (p q c), row by row, and you read (q p c).": lambda sequence, size, height: (
-                rearrange(sequence, "b (h w) (q p c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
-            ),
+            # seen: F.unfold of PyTorch cuts patches in this order.
             "The channels are the last, fastest part of a patch's vector: (p q c). You read (c p q).": lambda sequence, size, height: (
                 rearrange(sequence, "b (h w) (c p q) -> b (h p) (w q) c", h=height // size, p=size, q=size)
             ),
-            "The patches come row by row, (h w). You read them column by column, (w h).": lambda sequence, size, height: (
-                rearrange(sequence, "b (w h) (p q c) -> b (h p) (w q) c", h=height // size, p=size, q=size)
-            ),
+            # likely: which name moves fastest is forgotten on the right.
             "On the right, (p h) interleaves the patches. A patch is a block of neighboring pixels: (h p) and (w q).": lambda sequence, size, height: (
                 rearrange(sequence, "b (h w) (p q c) -> b (p h) (q w) c", h=height // size, p=size, q=size)
             ),
@@ -145,20 +140,17 @@ EXERCISES = {
         right=_sum_of_copies,
         inputs=_random_repetition,
         mistakes={
+            # likely: undoing copies seems to need one of them, or their average.
             "You took the mean of the copies. If x grows by 1, each copy grows by 1, so their gradients add up.": lambda copies, grad_output: (
                 _sum_of_copies(copies, grad_output) / copies
             ),
+            # likely: [:, ::copies] undoes the forward pass.
             "You took the gradient of one copy only. Every copy passes its gradient back, and they add up.": lambda copies, grad_output: (
                 grad_output[:, ::copies]
             ),
-            "You took the gradient of the last copy only. Every copy passes its gradient back, and they add up.": lambda copies, grad_output: (
-                grad_output[:, copies - 1 :: copies]
-            ),
+            # seen: pitfall 3 of the notebook, np.tile for np.repeat.
             "You split into (copies n). In the forward pass the copies of a position are neighbors: (n copies).": lambda copies, grad_output: (
                 reduce(grad_output, "b (copies n) d -> b n d", "sum", copies=copies)
-            ),
-            "You took the largest of the copies' gradients. They add up, as for any number that is used several times.": lambda copies, grad_output: (
-                reduce(grad_output, "b (n copies) d -> b n d", "max", copies=copies)
             ),
         },
         hints=(
@@ -174,15 +166,15 @@ EXERCISES = {
         inputs=_random_pixels,
         track="pytorch",
         mistakes={
+            # seen: this course's depth_to_space, and TensorFlow's.
             "You split the channels into (p q c), as this course's depth_to_space does. nn.PixelShuffle reads (c p q).": lambda x: (
                 rearrange(x, "b (p q c) h w -> b c (h p) (w q)", p=2, q=2)
             ),
-            "Each block is mirrored along its diagonal: p belongs to the height, and comes before q in the channels.": lambda x: (
-                rearrange(x, "b (c q p) h w -> b c (h p) (w q)", p=2, q=2)
-            ),
+            # likely: which name moves fastest is forgotten on the right.
             "On the right, (p h) interleaves blocks. The pixels of a block are neighbors: (h p) and (w q).": lambda x: (
                 rearrange(x, "b (c p q) h w -> b c (p h) (q w)", p=2, q=2)
             ),
+            # seen: pitfall 1 of the NumPy notebook.
             "A reshape alone gives the right shape and scatters the pixels.": lambda x: x.reshape(
                 len(x), x.shape[1] // 4, 2 * x.shape[2], 2 * x.shape[3]
             ),
@@ -200,19 +192,21 @@ EXERCISES = {
         inputs=_random_sentences,
         track="keras",
         mistakes={
+            # likely: the pattern b n d -> b d of the exercise, and of GlobalAveragePooling1D without a mask.
             "The padding is in your mean: this is the mean over all positions.": lambda x, mask: x.mean(axis=1),
+            # likely: ops.mean of what has been masked divides by the length.
             "You set the padding to 0 and then divided by all positions. Divide by the number of real ones.": lambda x, mask: (
                 (x * mask[..., None]).mean(axis=1)
             ),
-            "This is the sum over the real positions. Divide it by their number.": lambda x, mask: (
-                x * mask[..., None]
-            ).sum(axis=1),
+            # seen: True means padding in key_padding_mask of PyTorch.
             "You kept the padding and left out the real positions. True means real.": lambda x, mask: _mean_of_real(
                 x, ~mask
             ),
+            # likely: ops.sum(mask) without an axis.
             "You divided by the number of real positions of the whole batch. Each sentence has its own number.": lambda x, mask: (
                 (x * mask[..., None]).sum(axis=1) / mask.sum()
             ),
+            # seen: TensorFlow backend, where NumPy and PyTorch make numbers of a bool.
             "The mask is bool, and x times it is bool too in TensorFlow. Make numbers of the mask with ops.cast first.": _mean_of_booleans,
         },
         hints=(
@@ -229,11 +223,12 @@ EXERCISES = {
     "03.8": Exercise(
         right=9,
         mistakes={
+            # likely: one channel, one number, in every framework.
             "You took both to have the same order. This course's order is (p q c), and pixel_unshuffle's is (c p q).": 5,
+            # likely: the conversion is done in the other direction.
             "You read index 5 as (c p q). The number is given in (p q c): 5 = (0 * 2 + 1) * 3 + 2.": 4,
+            # likely: the place in a block is read as x, y: column before row.
             "That is the right pixel and color, with p and q exchanged. Index 5 is p = 0, q = 1, c = 2.": 10,
-            "You gave each color 3 places. In (c p q) each has the 2 * 2 places of a block.": 7,
-            "That is pixel (0, 0) of color 2. Index 5 = (0 * 2 + 1) * 3 + 2 is q = 1.": 8,
         },
         hints=(
             "Write index 5 as (p q c), with 2 rows p, 2 columns q and 3 colors c: c moves fastest.",
