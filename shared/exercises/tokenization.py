@@ -126,10 +126,6 @@ def _first_index(ids, merges):
     return np.array(ids)
 
 
-def _one_merge(ids, merges):
-    return _join(ids, *merges[0])
-
-
 def _random_encode(rng):
     """Words whose letters could be joined in other ways: bc before ab, so abc is never made of ab; cd before da."""
     a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
@@ -152,6 +148,10 @@ def _padding(lengths, batch_size, ordered=True, per=lambda padding, total: paddi
     rows = [lengths[i : i + batch_size] for i in range(0, stop, batch_size)]
     total = sum(len(row) * row.max() for row in rows)
     return np.array(per(total - sum(row.sum() for row in rows), total), dtype=float)
+
+
+def _from_long_to_short(lengths, batch_size):
+    return _padding(np.sort(lengths)[::-1], batch_size, ordered=False)
 
 
 def _as_wide_as_the_longest(lengths, batch_size):
@@ -193,11 +193,16 @@ EXERCISES = {
         right=6,
         praise="A space, c, a, f, and the two bytes of é. A byte-level tokenizer counts bytes.",
         mistakes={
+            # likely: len("café") counts characters.
             "Those are the characters. An é is two bytes, and encode puts a space before the first word.": 4,
+            # likely: one of two facts is remembered.
             "Almost: there is one more byte. Either é (two bytes) or the space before the first word is missing.": 5,
+            # likely: the notebook's first tokenizer makes one token of a word.
             "Without merges nothing is joined: each byte is a token by itself.": 1,
-            "Nothing is unknown to bytes. Count the bytes, and the space before the first word.": 2,
+            # seen: BERT's encode adds [CLS] and [SEP].
             "No special tokens are added by encode: count the bytes, and the space before the first word.": 8,
+            # named by an outside reading; likely: Llama's encode adds one token at the beginning.
+            "One too many: encode adds no token for a beginning or an end. Count the space, and the bytes.": 7,
         },
         hints=['len("café".encode()) counts bytes.', "What does encode put before the first word?"],
     ),
@@ -207,12 +212,12 @@ EXERCISES = {
         shape="(2,)",
         praise="Repeat it with the next exercise, and you have trained a tokenizer.",
         mistakes={
+            # likely: Counter.most_common, and max with a key, keep the order of the text.
             "Right but for ties: you take the pair that comes first in the text; take the smaller ids.": _first_seen,
+            # likely: max over (count, pair) takes the larger of both.
             "Right but for ties: you take the larger ids; take the smaller ones.": _larger,
-            "Right but for ties: compare the left ids first, then the right ones.": _right_id_first,
+            # likely: By hand's min with a key, and the minus forgotten.
             "This is the rarest pair; merge the most frequent one.": _rarest,
-            "You count (a, b) and (b, a) as one pair; the order matters.": _unordered,
-            "You cut the text into pairs, every second place; a pair may begin at every place.": _every_second,
         },
         hints=[
             "collections.Counter(zip(ids[:-1].tolist(), ids[1:].tolist())) counts all pairs.",
@@ -226,9 +231,8 @@ EXERCISES = {
         shape="(number of letters,)",
         praise="This is what decoding rests on: each token is the letters it was made of.",
         mistakes={
+            # likely: a dictionary of parts, or a loop over the merges from the first to the last.
             "Each id is taken apart once, but its parts may be made by merges, too: go through the merges from the last to the first.": _spell_once,
-            "Left and right are exchanged.": lambda ids, merges: _spell(ids, merges[:, [1, 0, 2]]),
-            "Nothing has been taken apart.": lambda ids, merges: np.array(ids),
         },
         hints=[
             "Undo what was done last first.",
@@ -242,10 +246,13 @@ EXERCISES = {
         shape="(new length,)",
         praise="That is encode, without the table of words it remembers.",
         mistakes={
+            # likely: the loop of 04.3, taken over.
             "You apply the last merge first; apply them in the order in which they were learned.": _encode_backwards,
+            # likely: reading from left to right comes naturally.
             "You join whatever pair comes first from the left; the merge that was learned first goes first.": _leftmost_pair,
+            # seen: WordPiece does so.
             "You take the longest token that fits; what counts is the order of the merges.": _longest_token,
-            "Only the first merge is applied; go through all of them.": _one_merge,
+            # likely: a search that stops at the first hit, as list.index does.
             "You join only the first place of each pair; a merge joins the pair wherever it is.": _first_index,
         },
         hints=[
@@ -261,23 +268,27 @@ EXERCISES = {
         shape="(), one number",
         praise="Sorting leaves little: only the lengths inside one batch differ.",
         mistakes={
+            # likely: batches are cut from the data as they come.
             "You didn't sort: texts of similar length must be in the same batch.": (
                 lambda n, b: _padding(n, b, ordered=False)
             ),
+            # named by an outside reading, which found it the better practice.
+            "You sort from long to short, which works as well; the answer here is from short to long, as lengths.sort() does it.": (
+                _from_long_to_short
+            ),
+            # seen: tokenize_and_pad of the NumPy notebook makes one array of all.
             "You make every batch as wide as the longest text of all; each is as wide as its own longest.": (
                 _as_wide_as_the_longest
             ),
+            # likely: padding per token, a ratio for a share.
             "You divide by the real tokens; divide by all ids, padding included.": (
                 lambda n, b: _padding(n, b, per=lambda padding, total: padding / (total - padding))
             ),
-            "You count the padding; divide it by the number of all ids.": (
-                lambda n, b: _padding(n, b, per=lambda padding, total: padding)
-            ),
-            "This is the share of real tokens; the rest is padding.": (
-                lambda n, b: _padding(n, b, per=lambda padding, total: 1 - padding / total)
-            ),
+            # likely: a reshape to (batches, batch_size) wants whole batches, and so does drop_last.
             "You leave out the last batch, which is smaller.": lambda n, b: _padding(n, b, drop=True),
+            # likely: batch_size * longest is the size of every other batch.
             "You count the last batch as full; it has fewer rows.": _last_batch_filled,
+            # likely: a share for each batch, and mean() of them.
             "You take the mean over the batches; wide batches have more ids. Add up first, then divide.": (
                 _mean_over_batches
             ),
@@ -295,15 +306,13 @@ EXERCISES = {
         shape="(batch, length)",
         praise="One stable sort can do it for the whole batch at once.",
         mistakes={
+            # likely: ops.flip does move the padding.
             "You reverse the rows: the padding is at the end, and the text runs backwards.": lambda x: x[:, ::-1],
+            # likely: 0 is the smallest id, so sorting downward moves it to the end.
             "You sort the ids themselves; they must keep their order.": lambda x: -np.sort(-x, axis=1),
-            "You sort the ids, and the padding is still in front.": lambda x: np.sort(x, axis=1),
-            "Nothing has moved.": lambda x: x,
+            # likely: ops.roll takes one shift for all rows.
             "You roll all rows by as much as the first one; each has its own number of zeros.": (
                 lambda x: np.roll(x, -int((x[0] == 0).sum()), axis=1)
-            ),
-            "You roll each row the wrong way.": (
-                lambda x: np.array([np.roll(row, int((row == 0).sum())) for row in x])
             ),
         },
         hints=[
@@ -316,10 +325,11 @@ EXERCISES = {
         right=4,
         praise="Only the middle word keeps its id, by accident. No error tells you.",
         mistakes={
+            # likely: every place of the list has changed its neighbor, and the middle is overlooked.
             "Not all: turn a list of five around, and look at the middle.": 5,
-            "More than that: the whole order is turned around.": 2,
+            # likely: the same words are taken for the same vocabulary.
             "The vocabularies hold the same words, but not in the same order.": 0,
-            "Padding and the unknown keep their ids; the words' order is turned around.": 3,
+            # likely: the question is read the other way round.
             "That is how many keep their id.": 1,
         },
         hints=["Write the two orders below each other: a b c d e, and e d c b a.", "How many columns differ?"],
