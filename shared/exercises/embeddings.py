@@ -40,11 +40,6 @@ def _position(p, d_model):
     return _interleaved(p * _steps(d_model))
 
 
-def _swapped(p, d_model):
-    angle = p * _steps(d_model)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=-1).ravel()
-
-
 def _two_halves(p, d_model):
     angle = p * _steps(d_model)
     return np.concatenate([np.sin(angle), np.cos(angle)])
@@ -80,12 +75,6 @@ def _walk_in_place(vector, k):
     vector[0::2] = vector[0::2] * np.cos(turn) + vector[1::2] * np.sin(turn)
     vector[1::2] = vector[1::2] * np.cos(turn) - vector[0::2] * np.sin(turn)
     return vector
-
-
-def _walk_two_halves(vector, k):
-    half = len(vector) // 2
-    hands = (vector[half:] + 1j * vector[:half]) * np.exp(1j * k * _steps(len(vector)))
-    return np.concatenate([hands.imag, hands.real])
 
 
 def _random_walk(rng):
@@ -127,11 +116,6 @@ def _rotary_not_interleaved(x):
     return np.concatenate([turned[..., 0::2], turned[..., 1::2]], axis=-1)
 
 
-def _rotary_stretched(x):
-    angle = np.arange(x.shape[1])[:, None] * _steps(x.shape[-1])
-    return x * np.repeat(np.cos(angle), 2, axis=-1) + x * np.repeat(np.sin(angle), 2, axis=-1)
-
-
 def _random_rotary(rng):
     """As many sequences as positions in one draw of three, so that a wrong axis does not always fail."""
     batch, length = (4, 4) if rng.random() < 1 / 3 else (int(size) for size in rng.permutation([3, 5]))
@@ -156,12 +140,18 @@ EXERCISES = {
         right=8.0,
         praise='"the" is at two places, and each sends 1 times the root of 16.',
         mistakes={
+            # seen: the example in Build it prints 2, without the factor.
             'That is the sum over the two places of "the". The rows were multiplied by a factor on the way out.': 2.0,
+            # likely: a row is looked up, and one gradient comes back.
             'The factor is right, but "the" is at two places: a row collects the gradients of all of them.': 4.0,
+            # likely: a lookup copies, so the upstream gradient is taken as it is.
             'Two things are missing: "the" is at two places, and the rows were multiplied by a factor.': 1.0,
+            # likely: 16 is the number in the question.
             "The factor is the square root of d_model, not d_model.": 32.0,
-            "The factor multiplies the gradient too; it doesn't divide it.": 0.5,
+            # likely: the gradients of the sentence are added up, whatever their words.
             'Five positions send a gradient, but only those that hold "the" send it to this row.': 20.0,
+            # named by an outside reading; likely: 16 is the number in the question, and one place is seen.
+            'The factor is the square root of d_model, and "the" is at two places.': 16.0,
         },
         hints=[
             'At how many positions is "the"?',
@@ -175,27 +165,23 @@ EXERCISES = {
         shape="(vocab_size, d_model)",
         praise="A matrix product adds up what belongs together. np.add.at does it without the zeros.",
         mistakes={
+            # likely: NumPy's += on an index, as in pitfall 10 of chapter 01.
             "A token that occurs several times keeps only one of its gradients: gradient[ids] += ... writes each row once.": (
                 _last_write
             ),
+            # seen: nn.Embedding has scale_grad_by_freq, which divides so.
             "You take the mean over the places of a token; the gradient of a row is their sum.": _mean_of_positions,
+            # likely: of two factors one is transposed, and it was the other.
             "Your result is transposed: a row for each token, a column for each feature.": (
                 lambda ids, g, v: _gradient(ids, g, v).T
             ),
-            "Only the first sequence of the batch is counted; sum over the batch, too.": (
-                lambda ids, g, v: _gradient(ids[:1], g[:1], v)
-            ),
+            # likely: a matrix product of arrays with three axes sums over the length alone.
             "You keep the batch: each sequence has its own table. Sum over the batch, too.": (
                 lambda ids, g, v: np.einsum("blv,bld->bvd", np.eye(v)[ids], g)
             ),
-            "You divide by the size of the batch. The upstream gradient already knows of it; add up only.": (
-                lambda ids, g, v: _gradient(ids, g, v) / len(ids)
-            ),
+            # seen: TokenEmbedding.backward of the notebook.
             "You multiply by the root of d_model, as the class does with scale=True; here there is no scale.": (
                 lambda ids, g, v: _gradient(ids, g, v) * g.shape[-1] ** 0.5
-            ),
-            "You count how often each token occurs; multiply by the upstream gradient.": (
-                lambda ids, g, v: np.eye(v)[ids].sum(axis=(0, 1))[:, None] * np.ones(g.shape[-1])
             ),
         },
         hints=[
@@ -210,25 +196,25 @@ EXERCISES = {
         shape="(d_model,)",
         praise="Stack it for p = 0, 1, 2, ... and you have the table.",
         mistakes={
+            # seen: pitfall 2 of the notebook.
             "The exponent is doubled: with i = 0, 2, 4, ... it is i / d_model. 2 i / d_model squares each step.": (
                 lambda p, d: _interleaved(p * _steps(d) ** 2)
             ),
+            # likely: the notebook's formula with the paper's i.
             "The exponent counts pairs, so the steps shrink too slowly: with i = 0, 1, 2, ... it is 2 i / d_model.": (
                 lambda p, d: _interleaved(p * _steps(d) ** 0.5)
             ),
-            "Sine and cosine are exchanged: the even features are sines.": _swapped,
+            # seen: Tensor2Tensor and fairseq join two halves.
             "All sines come first, then all cosines; each sine should be beside its cosine.": _two_halves,
+            # likely: TensorFlow's tutorial needs 2 * (i // 2) to avoid it.
             "Each feature has a frequency of its own; a sine and the cosine beside it share one.": (
                 lambda p, d: _alternating(p * 10000.0 ** (-np.arange(d) / d)),
                 lambda p, d: _alternating(p * 10000.0 ** (-2 * np.arange(d) / d)),
             ),
+            # likely: the minus of the exponent, or the paper's fraction, is lost.
             "Your hands become faster from pair to pair: multiply by 10000 ** (-i / d_model), don't divide by it.": (
                 lambda p, d: _interleaved(p / _steps(d))
             ),
-            "This is the position after it: the first position is 0, and its angles are 0.": (
-                lambda p, d: _position(p + 1, d)
-            ),
-            "These are the angles; take their sines and cosines.": lambda p, d: np.repeat(p * _steps(d), 2),
         },
         hints=[
             "There are d_model / 2 angles: p times 10000 ** (-i / d_model) for i = 0, 2, 4, ...",
@@ -243,29 +229,30 @@ EXERCISES = {
         praise="The rotation is the same from every position, so one matrix does it.",
         trials=8,
         mistakes={
+            # likely: the signs of the two sums of angles are exchanged.
             "You walk back: this is the position k before. Turn the other way.": lambda v, k: _walk(v, k, -1),
+            # likely: this chapter adds positions to everything else.
             "You add the vector of position k. Angles add up, their sines don't: rotate each pair.": (
                 lambda v, k: v + _position(k, len(v))
             ),
+            # likely: one clock hand in mind, and d_model / 2 in the vector.
             "All pairs turn by the same angle, k; each pair turns by k times its own step.": _walk_by(
                 lambda d: np.ones(d // 2)
             ),
+            # seen: pitfall 2 of the notebook.
             "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": _walk_by(
                 lambda d: _steps(d) ** 2
             ),
-            "You turn by one position, however large k is.": lambda v, k: _walk(v, 1),
+            # likely: (cosine, sine) is the usual order, as in a complex number.
             "Sine and cosine are exchanged: the even features are sines, that is, the imaginary parts.": _walk_exchanged,
-            "Your pairs are a feature and the one half the width further on; here a sine and its cosine are neighbors.": (
-                _walk_two_halves
-            ),
+            # likely: vector[0::2] = ... on a copy, line by line.
             "You overwrite the sines, and the cosines are then computed from the new ones. Write into a new array.": (
                 _walk_in_place
             ),
-            "You read the position off the first hand, which comes round every 2 pi positions. Rotate each pair instead.": (
-                lambda v, k: _position(np.arctan2(v[0], v[1]) + k, len(v))
-            ),
-            "You read the position off sine / cosine of the first hand, which is the same half a turn later. Rotate each pair.": (
-                lambda v, k: _position(np.arctan(v[0] / v[1]) + k, len(v))
+            # likely: find the position, then use 05.3 once more.
+            "You read the position off the first hand, which soon points the same way again. Rotate each pair instead.": (
+                lambda v, k: _position(np.arctan2(v[0], v[1]) + k, len(v)),
+                lambda v, k: _position(np.arctan(v[0] / v[1]) + k, len(v)),
             ),
         },
         hints=[
@@ -281,21 +268,19 @@ EXERCISES = {
         shape="(batch, d_model)",
         praise="That is how a sentence becomes one vector, for a search or a classifier.",
         mistakes={
+            # likely: mean(dim=1), as for sequences of one length.
             "The padding is averaged in: leave out where the id is 0.": lambda t, ids: t[ids].mean(axis=1),
+            # likely: mean(dim=1) of what has been masked.
             "The padding is left out of the sum, but you divide by the whole length: divide by the number of real tokens.": (
                 lambda t, ids: (t[ids] * (ids != 0)[..., None]).mean(axis=1)
             ),
-            "This is the sum of the real tokens; divide it by their number.": (
-                lambda t, ids: (t[ids] * (ids != 0)[..., None]).sum(axis=1)
-            ),
+            # likely: right with padding_idx, whose row is zero.
             "The padding is in the sum, and only the number of tokens leaves it out: multiply the rows by the mask, too.": (
                 lambda t, ids: t[ids].sum(axis=1) / (ids != 0).sum(axis=1)[:, None]
             ),
+            # seen: True means padding in key_padding_mask of PyTorch.
             "The mask is upside down: this is the mean over the padding.": (
                 lambda t, ids: (t[ids] * (ids == 0)[..., None]).sum(axis=1) / (ids == 0).sum(axis=1)[:, None]
-            ),
-            "You average over the whole batch; each sequence has its own mean.": (
-                lambda t, ids: np.broadcast_to(t[ids[ids != 0]].mean(axis=0), (len(ids), t.shape[1]))
             ),
         },
         hints=[
@@ -312,26 +297,21 @@ EXERCISES = {
         praise="The dot product of two rotated vectors depends on their distance alone. Llama and many others use this.",
         trials=9,
         mistakes={
+            # likely: the minus belongs to the other of the two lines.
             "You rotate the other way: (a, b) becomes (a cos - b sin, a sin + b cos).": lambda x: _rotary(x, sign=-1),
-            "You add the sinusoid; rotary positions multiply: each pair of features is rotated.": (
-                lambda x: x + _interleaved(np.arange(x.shape[1])[:, None] * _steps(x.shape[-1]))
-            ),
+            # seen: rotate_half of Llama in Transformers.
             "Your pairs are a feature and the one half the width further on; here the features 0 and 1, 2 and 3, ... are pairs.": (
                 _rotary_of_halves
             ),
+            # seen: pitfall 2 of the NumPy notebook.
             "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": (
                 lambda x: _rotary(x, _steps(x.shape[-1]) ** 2)
             ),
-            "All pairs turn by the same angle; pair i turns by the position times 10000 ** (-i / d_model).": (
-                lambda x: _rotary(x, np.ones(x.shape[-1] // 2))
-            ),
-            "The first position is 0, and is not rotated.": lambda x: _rotary(x, first=1),
-            "Each feature is multiplied by cos + sin of its angle; a rotation mixes the two features of a pair.": (
-                _rotary_stretched
-            ),
+            # likely: torch.cat of the two results, where a stack and a flatten are needed.
             "Each pair is rotated rightly, but you put all first features before all second ones; leave each in its place.": (
                 _rotary_not_interleaved
             ),
+            # seen: PositionalEncoding of PyTorch's tutorial takes (length, batch, d_model).
             "You rotate by the index of the sequence in the batch; the position is the second axis.": (
                 lambda x: _rotary(x.swapaxes(0, 1)).swapaxes(0, 1)
             ),
@@ -349,22 +329,17 @@ EXERCISES = {
         shape="(batch, length)",
         praise="With padding in front, the column of a token is not its position.",
         mistakes={
+            # likely: ops.arange, as for sequences that are padded at the end.
             "You count columns, the padding too: the first real token has position 0, wherever it is.": (
                 lambda t: np.broadcast_to(np.arange(t.shape[1]), t.shape)
             ),
+            # likely: a cumulative sum counts the token itself.
             "The first real token has position 0; yours has 1.": lambda t: (t != 0).cumsum(axis=1),
+            # likely: minus 1 is applied to all places.
             "The real tokens are right, but padding gets -1: make it 0.": lambda t: (t != 0).cumsum(axis=1) - 1,
+            # likely: ops.arange with the padding set to 0.
             "The columns of the real tokens are kept; count from the first real token of each sequence.": (
                 lambda t: np.where(t != 0, np.arange(t.shape[1]), 0)
-            ),
-            "You count down the batch; positions run along a sequence, axis 1.": (
-                lambda t: np.where(t != 0, (t != 0).cumsum(axis=0) - 1, 0)
-            ),
-            "You add up the token ids; count the real tokens instead.": (
-                lambda t: np.where(t != 0, t.cumsum(axis=1) - t[:, :1], 0)
-            ),
-            "You count from the end: the last token has 0.": (
-                lambda t: np.where(t != 0, (t != 0)[:, ::-1].cumsum(axis=1)[:, ::-1] - 1, 0)
             ),
         },
         hints=[
@@ -377,10 +352,13 @@ EXERCISES = {
         right=20.0,
         praise="400 g divided by the root of 400 g**2 is 20.",
         mistakes={
+            # likely: Adam is known to forget the size of a gradient.
             "So it should be, and is with a dense gradient. What does Keras do with a list of rows?": 1.0,
+            # likely: 400 gradients add up, as they do with plain gradient descent.
             "The gradients are added up, but Adam divides by something that grows, too, only more slowly.": 400.0,
-            "Too large, not too small: the divisor is what comes out too small.": 0.05,
+            # seen: the page prints it for the 100.
             "That is the step for 100 occurrences.": 10.0,
+            # likely: 20 times 0.001, the last step of the question overlooked.
             "That is the step itself; how many times the learning rate, 0.001, is it?": 0.02,
         },
         hints=[
