@@ -103,13 +103,6 @@ def _rms_without_along(x, grad_output, eps):
     return (grad_output - grad_output.mean(axis=-1, keepdims=True)) / _rms(x, eps)
 
 
-def _rms_by_squares(x, grad_output, eps):
-    r = _rms(x, eps)
-    n = x / r
-    along = (grad_output * n).sum(axis=-1, keepdims=True) / (n**2).sum(axis=-1, keepdims=True)
-    return (grad_output - n * along) / r
-
-
 def _random_rms(rng):
     shape = tuple(int(size) for size in rng.permutation([2, 3, 4]))
     return rng.normal(0.5, 1.5, size=shape), rng.normal(0.5, 1.0, size=shape), float(rng.choice([0.2, 0.5]))
@@ -170,13 +163,12 @@ EXERCISES = {
         digits=2,
         praise="The root of D - 1, however large the feature is: LayerNorm keeps every number in range.",
         mistakes={
+            # likely: scaling to a largest number of 1 is the other usual way to normalize.
             "LayerNorm divides by the standard deviation, not by the largest number.": 1.0,
+            # likely: a pocket calculator, and PyTorch's std, divide by D - 1.
             "You divided the squares by D - 1 = 3; LayerNorm divides by D = 4.": 1.5,
-            "You subtracted the mean; now divide by the standard deviation.": 750.0,
+            # likely: three of four features are 0 already, so no mean is looked for.
             "Subtract the mean, 250, before you divide: 1000 / 500 forgets it.": 2.0,
-            "You divided 1000 by the standard deviation; subtract the mean, 250, first.": 1000 / math.sqrt(187500),
-            "That is the input. Subtract the mean, and divide by the standard deviation.": 1000.0,
-            "You divided by the variance; divide by its root.": 750 / 187500,
         },
         hints=[
             "The mean is 250. What are the four distances from it?",
@@ -191,18 +183,24 @@ EXERCISES = {
         praise="That is LayerNorm as in the paper.",
         trials=9,
         mistakes={
+            # likely: ddof=1 is what statistics teaches, and the default of PyTorch and pandas.
             "You divide the squares by D - 1; LayerNorm divides by D (ddof=0, NumPy's default).": (
                 lambda x, g, b, e: _layer_norm(x, g, b, e, ddof=1)
             ),
+            # likely: x.std() is shorter, and leaves no other place for eps.
             "You add eps to the standard deviation; it belongs to the variance, inside the root.": _outside,
+            # seen: Annotated Transformer, class LayerNorm.
             "Two mistakes, as in the Annotated Transformer: divide the squares by D, not D - 1, and add eps inside the root.": (
                 lambda x, g, b, e: _outside(x, g, b, e, ddof=1)
             ),
+            # likely: x.var() for x.std().
             "You divide by the variance; take its root.": _by_variance,
+            # likely: By hand has none, and where it has a number it is tiny.
             "eps is not used.": (
                 lambda x, g, b, e: _layer_norm(x, g, b, 0.0),
                 lambda x, g, b, e: _layer_norm(x, g, b, 1e-5),
             ),
+            # seen: pitfall 4 of the notebook; nn.LayerNorm(x.shape[1:]).
             "You normalize over the wrong axes; mean and variance are those of the last axis alone.": (
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=0),
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=1),
@@ -210,7 +208,9 @@ EXERCISES = {
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(1, 2)),
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=(0, 1, 2)),
             ),
+            # seen: RMSNorm subtracts none.
             "Subtract the mean from x, before anything else.": (_mean_kept, _rms_norm),
+            # likely: gamma and beta begin as 1 and 0, so leaving one out shows only here.
             "Multiply by gamma, then add beta: yours leaves one out, or does it in another order.": (
                 lambda x, g, b, e: _layer_norm(x, 1.0, b, e),
                 lambda x, g, b, e: _layer_norm(x, g, 0.0, e),
@@ -231,27 +231,19 @@ EXERCISES = {
         shape="that of x",
         praise="The gate, plus x times how fast the gate opens: the same two terms as GELU's.",
         mistakes={
+            # likely: a gate is taken for a constant, as ReLU's is.
             "That is the gate alone. The gate depends on x, too: add x times the slope of the gate.": (
                 lambda x, g: g * expit(x)
             ),
+            # likely: only the function with a name is differentiated.
             "That is x times the slope of the gate; the product rule has a second term, the gate itself.": (
                 lambda x, g: g * x * expit(x) * (1 - expit(x))
             ),
-            "That is the slope of the gate; SiLU is x times the gate, so use the product rule.": (
-                lambda x, g: g * expit(x) * (1 - expit(x))
-            ),
+            # likely: the product rule takes all attention, and the chain is forgotten.
             "The derivative is right; multiply it by the upstream gradient.": (
                 lambda x, g: expit(x) + x * expit(x) * (1 - expit(x))
             ),
-            "You subtract the two terms; the product rule adds them.": (
-                lambda x, g: g * (expit(x) - x * expit(x) * (1 - expit(x)))
-            ),
-            "The slope of the gate is the gate times (1 - the gate); yours lacks the first factor.": (
-                lambda x, g: g * (expit(x) + x * (1 - expit(x)))
-            ),
-            "The slope of the gate lacks its factor x.": lambda x, g: g * (expit(x) + expit(x) * (1 - expit(x))),
-            "That is the forward pass times the upstream gradient.": lambda x, g: g * x * expit(x),
-            "That is ReLU's backward pass.": lambda x, g: g * (x > 0),
+            # seen: the exercise itself names this formula.
             "Right for small inputs, but NaN for large ones: infinity / infinity. Use scipy.special.expit.": _overflowing_silu,
         },
         hints=[
@@ -266,25 +258,26 @@ EXERCISES = {
         shape="that of x",
         praise="The second term is gone: without a mean in the forward pass, none is taken out in the backward pass.",
         mistakes={
+            # seen: LayerNorm.backward of the notebook, taken over.
             "That is LayerNorm's backward pass: RMSNorm subtracts no mean, neither forward nor backward.": (
                 _layer_norm_backward
             ),
+            # likely: the forward pass is changed, and the three terms of the backward pass are kept.
             "You subtract the gradient's mean; that term came from the mean in LayerNorm's forward pass.": _rms_with_mean,
+            # likely: the divisor is taken for a constant.
             "x moves its own divisor, too: the part of the gradient along the output is missing.": (
                 lambda x, g, e: g / _rms(x, e)
             ),
+            # likely: one term is to go, and it was the other.
             "You kept the mean and dropped the part along the output; in RMSNorm it is the mean that goes.": (
                 _rms_without_along
             ),
-            "You divide the sum by the sum of n**2, which is D only where eps is 0; divide by D.": _rms_by_squares,
+            # likely: the 1/D of the mean square is lost on the way back.
             "You sum over the features; the term along the output is a mean, 1/D times the sum.": _rms_summed,
-            "The term along the output needs the normalized x in both places; both of yours are x itself.": _rms_with_x,
-            "The term along the output needs the normalized x in both places; one of yours is x itself.": _rms_one_x,
+            # likely: n and x have one shape, and the code has x at hand.
+            "The term along the output needs the normalized x in both places.": (_rms_with_x, _rms_one_x),
+            # likely: the minus of the derivative of 1 / r is lost.
             "The sign of the second term is wrong: a larger x makes the divisor larger, and the output smaller.": _rms_plus,
-            "Divide by r at the end: the forward pass divided by it.": (
-                lambda x, g, e: _rms_norm_backward(x, g, e) * _rms(x, e)
-            ),
-            "eps is not used.": lambda x, g, e: _rms_norm_backward(x, g, 0.0),
         },
         hints=[
             "Differentiate r**2 = mean(x**2) + eps: 2 r dr/dx_j = 2 x_j / D, so dr/dx_j = n_j / D with n = x / r.",
@@ -300,20 +293,13 @@ EXERCISES = {
         praise="That is SwiGLU, the feed-forward network of Llama and many others.",
         trials=9,
         mistakes={
+            # likely: which of the two branches is the gate is a matter of names.
             "SiLU is on the wrong branch: it belongs to x @ gate_kernel.": (lambda x, g, v, o: _gated(x, v, g, o)),
+            # seen: the first gated linear unit (Dauphin et al. 2017), F.glu.
             "You use the sigmoid; SiLU is x times the sigmoid.": lambda x, g, v, o: _gated(x, g, v, o, expit),
-            "You use ReLU; use SiLU.": lambda x, g, v, o: _gated(x, g, v, o, lambda h: np.maximum(h, 0)),
+            # seen: this chapter's FeedForward, and the GEGLU of T5 1.1 and Gemma.
             "You use GELU; use SiLU.": (
                 lambda x, g, v, o: _gated(x, g, v, o, lambda h: h * (1 + erf(h / math.sqrt(2))) / 2)
-            ),
-            "The activation function is missing.": lambda x, g, v, o: _gated(x, g, v, o, lambda h: h),
-            "You add the two branches; the gate multiplies.": (lambda x, g, v, o: ((x @ g) * expit(x @ g) + x @ v) @ o),
-            "This has no gate: multiply by x @ value_kernel before the last kernel.": (
-                lambda x, g, v, o: ((x @ g) * expit(x @ g)) @ o
-            ),
-            "SiLU goes on one branch only.": (lambda x, g, v, o: ((x @ g) * expit(x @ g) * (x @ v) * expit(x @ v)) @ o),
-            "SiLU goes on the gate's branch, before the product with the other.": (
-                lambda x, g, v, o: ((x @ g) * (x @ v) * expit((x @ g) * (x @ v))) @ o
             ),
         },
         hints=[
@@ -330,32 +316,29 @@ EXERCISES = {
         praise="ConvNeXt normalizes its images this way.",
         trials=9,
         mistakes={
+            # likely: F.layer_norm(x, x.shape[-1:]), as for text.
             "You normalize over the width, the last axis; the channels are axis 1.": lambda x: _channel_norm(x, (3,)),
+            # seen: PyTorch's page on nn.LayerNorm normalizes images so.
             "You normalize over the whole image; each pixel has a mean and a variance of its own.": (
                 lambda x: _channel_norm(x, (1, 2, 3))
             ),
-            "You normalize each channel over its pixels (instance norm); take the mean over the channels.": (
-                lambda x: _channel_norm(x, (2, 3))
-            ),
-            "You normalize over the batch, as batch norm does; the channels are axis 1.": (
-                lambda x: _channel_norm(x, (0, 2, 3))
-            ),
+            # likely: PyTorch's default.
             "x.var divides by D - 1 unless you ask for correction=0.": lambda x: _channel_norm(x, ddof=1),
+            # likely: x.std, and no eps where nothing is divided by 0.
             "x.std divides by D - 1, and eps is missing: it is added to the variance, before the root.": (
                 lambda x: _channel_norm(x, ddof=1, eps=0)
             ),
+            # seen: Annotated Transformer, class LayerNorm.
             "x.std divides by D - 1, and eps is added to the variance, before the root.": _channel_norm_outside,
-            "eps is missing: add 1e-5 to the variance.": lambda x: _channel_norm(x, eps=0),
+            # seen: compare prints both defaults.
             "That is Keras' eps, 1e-3; PyTorch's default is 1e-5.": lambda x: _channel_norm(x, eps=1e-3),
+            # likely: reshape brings the channels to the end in shape alone.
             "reshape moves no axis, it cuts the same numbers anew: bring the channels to the end with movedim.": (
                 _channel_norm_reshaped
             ),
+            # likely: reshape(x.shape) looks like the way back.
             "Move the channels back with movedim; reshape moves no axis.": (
                 lambda x: np.moveaxis(_channel_norm(x), 1, -1).reshape(x.shape)
-            ),
-            "The channels are still on the last axis: move them back.": lambda x: np.moveaxis(_channel_norm(x), 1, -1),
-            "You divide by the variance; take its root.": (
-                lambda x: (x - x.mean(axis=1, keepdims=True)) / (x.var(axis=1, keepdims=True) + 1e-5)
             ),
         },
         hints=[
@@ -378,20 +361,17 @@ EXERCISES = {
             "is a float tensor": "The inputs are float64: cast to change.dtype.",
         },
         mistakes={
+            # seen: pitfall 6 of the NumPy notebook.
             "You drop the sum; dropout acts on the change, before the addition.": (
-                lambda x, c, k, r: (x + c) * k / (1 - r)
+                lambda x, c, k, r: (x + c) * k / (1 - r),
+                lambda x, c, k, r: (x + c) * k,
             ),
-            "You drop the sum, and don't divide; dropout acts on the change, before the addition.": (
-                lambda x, c, k, r: (x + c) * k
-            ),
-            "You drop x; dropout acts on the change.": lambda x, c, k, r: x * k / (1 - r) + c,
+            # seen: pitfall 7 of the NumPy notebook.
             "The numbers that are kept must be divided by 1 - rate.": lambda x, c, k, r: x + c * k,
+            # likely: with rate 1/2 it makes no difference.
             "You divide by the rate; divide by 1 - rate, the share that is kept.": lambda x, c, k, r: x + c * k / r,
+            # likely: 1 - rate is remembered, and which way it goes isn't.
             "You multiply by 1 - rate; divide by it, so that the mean is kept.": lambda x, c, k, r: x + c * k * (1 - r),
-            "True in keep means that the number is kept.": lambda x, c, k, r: x + c * ~k / (1 - r),
-            "You divide x as well; only the change is scaled.": lambda x, c, k, r: (x + c * k) / (1 - r),
-            "Nothing is dropped.": lambda x, c, k, r: x + c,
-            "x is missing: the residual connection adds the change to it.": lambda x, c, k, r: c * k / (1 - r),
         },
         hints=[
             "Three steps: drop, scale, add. In which order?",
@@ -404,11 +384,13 @@ EXERCISES = {
         digits=2,
         praise="The variance is divided by twice itself: an eps as large as the variance takes half of it.",
         mistakes={
+            # likely: whatever is normalized has a standard deviation of 1.
             "That is right if eps is negligible, as PyTorch's 1e-5 is here. Keras' default is 1e-3, as large as the variance.": 1.0,
+            # likely: half of the variance is left, and the root is forgotten.
             "That is the variance of the output; the standard deviation is its root.": 0.5,
+            # seen: Annotated Transformer, class LayerNorm.
             "You added eps to the standard deviation; it is added to the variance.": math.sqrt(0.001)
             / (math.sqrt(0.001) + 0.001),
-            "The root of 2 divides; it doesn't multiply: a larger eps makes the output smaller.": math.sqrt(2),
         },
         hints=[
             "The output is x / sqrt(variance + eps), with variance 0.001.",
