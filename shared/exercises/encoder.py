@@ -33,10 +33,6 @@ def _random_block(rng):
     )
 
 
-def _no_skip(x, attend, feed_forward, norm):
-    return norm(feed_forward(norm(attend(x))))
-
-
 def _adds_to_x(x, attend, feed_forward, norm):
     return norm(x + feed_forward(norm(x + attend(x))))
 
@@ -45,23 +41,9 @@ def _reads_x(x, attend, feed_forward, norm):
     return norm(norm(x + attend(x)) + feed_forward(x))
 
 
-def _second_norm_alone(x, attend, feed_forward, norm):
-    h = x + attend(x)
-    return norm(h + feed_forward(h))
-
-
-def _first_norm_alone(x, attend, feed_forward, norm):
-    h = norm(x + attend(x))
-    return h + feed_forward(h)
-
-
 def _norm_before_the_sum(x, attend, feed_forward, norm):
     h = x + norm(attend(x))
     return h + norm(feed_forward(h))
-
-
-def _network_first(x, attend, feed_forward, norm):
-    return _post_norm(x, feed_forward, attend, norm)
 
 
 def _max_pool(y, tokens):
@@ -76,11 +58,6 @@ def _random_pool(rng):
     y = rng.normal(-1.5, 1.0, size=(batch, length, d_model))
     y[~real] += 1
     return y, np.where(real, rng.integers(1, 5, size=real.shape), 0)
-
-
-def _real_mean(y, tokens):
-    real = (tokens != 0)[..., None]
-    return (y * real).sum(axis=1) / real.sum(axis=1)
 
 
 def _parallel_backward(grad_output, norm_backward, attention_backward, feed_forward_backward):
@@ -146,12 +123,12 @@ EXERCISES = {
         digits=2,
         praise="LayerNorm of [1, 2, 3, 6], as in chapter 07. The second norm finds nothing left to do.",
         mistakes={
+            # seen: By hand's block is pre-norm.
             "That is what a pre-norm block returns: its input. In post-norm order the sums are normalized.": 6.0,
+            # likely: a network that returns zeros makes all that follows zero.
             "The sub-layers return zeros, but x is added to them before the norm.": 0.0,
-            "You subtracted the mean; LayerNorm also divides by the standard deviation.": 3.0,
+            # likely: a pocket calculator, and PyTorch's std, divide by D - 1.
             "You divide by D - 1 in the variance; LayerNorm divides by D.": 3 / np.sqrt(14 / 3),
-            "The sum is x plus zeros, and not x twice.": 12.0,
-            "You divide by the variance; LayerNorm divides by its root.": 3 / 3.5,
         },
         hints=[
             "Zeros plus x is x. What does the first norm make of [1, 2, 3, 6]?",
@@ -165,20 +142,14 @@ EXERCISES = {
         shape="that of x",
         praise="These two lines are the encoder block of 2017.",
         mistakes={
+            # seen: By hand's block; Annotated Transformer, class SublayerConnection.
             "That is pre-norm: you normalize what a sub-layer reads. In post-norm order each sum is normalized.": _pre_norm,
-            "That is a pre-norm block and a last norm, as at the end of a pre-norm stack.": (
-                lambda x, attend, feed_forward, norm: norm(_pre_norm(x, attend, feed_forward, norm))
-            ),
-            "Nothing is added: each sub-layer's output must be added to its input.": _no_skip,
+            # likely: x is the name of the block's input, and stays it.
             "The feed-forward network's output is added to x; add it to what the network read.": _adds_to_x,
+            # seen: GPT-J and PaLM, whose two branches read the same input.
             "The feed-forward network reads x; it must read what attention has changed.": _reads_x,
-            "The first norm is missing: both sums are normalized.": _second_norm_alone,
-            "The second norm is missing: both sums are normalized.": _first_norm_alone,
-            "There is no norm: both sums are normalized.": (
-                lambda x, attend, feed_forward, norm: _second_norm_alone(x, attend, feed_forward, lambda h: h)
-            ),
+            # likely: "add & norm" is read as adding what has been normed.
             "You normalize what a sub-layer returns, before the sum; normalize the sum.": _norm_before_the_sum,
-            "The feed-forward network comes first in your block; attention does.": _network_first,
         },
         hints=[
             "Two lines, one for each sub-layer. They have the same form.",
@@ -192,19 +163,16 @@ EXERCISES = {
         shape="(batch, d_model)",
         praise="Minus infinity loses every comparison, as it did in the softmax.",
         mistakes={
+            # likely: 0 is what hides a number in a sum.
             "You set the padding to 0, and 0 is larger than a negative number: hide it with something smaller.": (
                 lambda y, tokens: (y * (tokens != 0)[..., None]).max(axis=1)
             ),
+            # seen: pitfall 5 of the notebook.
             "The padding takes part: its values are among the largest.": lambda y, tokens: y.max(axis=1),
+            # likely: tokens == 0 is what masked_fill wants, and np.where the opposite.
             "The mask is inverted: this is the largest value of the padding.": (
                 lambda y, tokens: np.where((tokens == 0)[..., None], y, -np.inf).max(axis=1)
             ),
-            "That is the mean over the real positions; the largest value is asked for.": _real_mean,
-            "You take the largest over the features; take it over the positions.": lambda y, tokens: y.max(axis=-1),
-            "That is the smallest value of the real positions.": (
-                lambda y, tokens: np.where((tokens != 0)[..., None], y, np.inf).min(axis=1)
-            ),
-            "You take the first position alone.": lambda y, tokens: y[:, 0],
         },
         hints=[
             "Make the padding lose: which number is smaller than every other?",
@@ -218,37 +186,27 @@ EXERCISES = {
         shape="that of grad_output",
         praise="n was used four times, and x twice.",
         mistakes={
+            # likely: self-attention has one input, so one gradient is expected.
             "One gradient of attention in place of three: n was query, key and value.": (
                 lambda g, norm, attention, network: g + norm(attention(g)[0] + network(g))
             ),
+            # likely: x by itself is no part that has a backward function.
             "The skip path is missing: x itself is part of y.": (
                 lambda g, norm, attention, network: norm(sum(attention(g)) + network(g))
             ),
-            "The feed-forward network is missing: it read n, too.": (
-                lambda g, norm, attention, network: g + norm(sum(attention(g)))
-            ),
-            "Attention is missing: it read n, too.": lambda g, norm, attention, network: g + norm(network(g)),
+            # likely: all paths are added up first, and the norm comes last.
             "The skip path doesn't pass the norm: add its gradient after norm_backward.": (
                 lambda g, norm, attention, network: norm(g + sum(attention(g)) + network(g))
             ),
-            "The feed-forward network read n, so its gradient passes norm_backward, too.": (
-                lambda g, norm, attention, network: g + norm(sum(attention(g))) + network(g)
-            ),
-            "Attention read n, so its gradients pass norm_backward, too.": (
-                lambda g, norm, attention, network: g + sum(attention(g)) + norm(network(g))
-            ),
-            "The norm is missing: both sub-layers read n, and n is the norm of x.": (
-                lambda g, norm, attention, network: g + sum(attention(g)) + network(g)
-            ),
+            # likely: the ordinary block has one for each sub-layer.
             "There is one skip path here; you count two.": (
                 lambda g, norm, attention, network: 2 * g + norm(sum(attention(g)) + network(g))
             ),
+            # likely: an array plus a tuple of arrays broadcasts in NumPy.
             "attention_backward returns a tuple of three; add them up before you add anything else.": (
                 lambda g, norm, attention, network: g + norm(np.stack(attention(g)) + network(g))
             ),
-            "You take the mean of attention's three gradients; the chain rule adds them.": (
-                lambda g, norm, attention, network: g + norm(sum(attention(g)) / 3 + network(g))
-            ),
+            # seen: the backward pass of the notebook's block.
             "That is the ordinary block, one sub-layer after the other; here both read the same n.": _one_after_the_other,
         },
         hints=[
@@ -264,28 +222,21 @@ EXERCISES = {
         shape="(blocks + 1, batch, length, d_model)",
         praise="This works with encoder.blocks, as with any nn.ModuleList.",
         mistakes={
+            # likely: the loop appends after each block, and begins with an empty list.
             "The input is missing: it is the first stage.": lambda x, blocks: _stream(x, blocks)[1:],
+            # likely: the loop appends before each block.
             "The output of the last block is missing.": lambda x, blocks: _stream(x, blocks)[:-1],
+            # likely: [block(x) for block in blocks].
             "Every block reads x; each must read the output of the block before.": (
                 lambda x, blocks: np.stack([x, *(block(x) for block in blocks)])
             ),
-            "The stages are on the second axis; they should be on the first.": (
-                lambda x, blocks: _stream(x, blocks).swapaxes(0, 1)
-            ),
-            "The stages are on the last axis; they should be on the first.": (
-                lambda x, blocks: np.moveaxis(_stream(x, blocks), 0, -1)
-            ),
-            "All stages are the last one: you store the same tensor each time, and change it in place.": (
-                lambda x, blocks: np.stack([_stream(x, blocks)[-1]] * (len(blocks) + 1))
-            ),
+            # likely: torch.cat is the better known of the two.
             "You join the stages along an axis that exists; torch.stack makes a new one.": (
                 lambda x, blocks: np.concatenate(list(_stream(x, blocks)))
             ),
+            # likely: x = x + block(x), the habit of a residual connection.
             "A block's output holds its input already; you add the input once more.": (
                 lambda x, blocks: _stream(x, [lambda h, block=block: h + block(h) for block in blocks])
-            ),
-            "That is what each block adds; the stream itself is asked for.": (
-                lambda x, blocks: np.concatenate([x[None], np.diff(_stream(x, blocks), axis=0)])
             ),
         },
         hints=[
@@ -302,17 +253,16 @@ EXERCISES = {
         praise="Two differences in one line: what True means, and the axes.",
         trials=8,
         mistakes={
+            # seen: pitfall 2 of the notebook.
             "The axes are right, but True must mean padding: nn.TransformerEncoder hides what is True.": (
                 lambda mask: mask[:, 0, 0]
             ),
+            # likely: squeeze() without arguments is shorter, and right for larger batches.
             "squeeze removes every axis of size 1, the batch of a single sequence too.": lambda mask: ~mask.squeeze(),
-            "squeeze removes every axis of size 1, and True must mean padding.": lambda mask: mask.squeeze(),
-            "True means padding now, but the mask still has four axes.": lambda mask: ~mask,
-            "Unchanged: the axes for heads and queries must go, and True must mean padding.": lambda mask: mask,
+            # likely: 1 - mask, for which PyTorch wants numbers.
             "A mask of numbers is added to the scores; return booleans.": (
                 lambda mask: _for_pytorch(mask).astype(np.float32)
             ),
-            "One axis too many: the heads are gone, the queries are still there.": lambda mask: ~mask[:, 0],
         },
         hints=[
             "What does True mean in src_key_padding_mask?",
@@ -327,26 +277,24 @@ EXERCISES = {
         shape="(batch, length, length)",
         praise="In this course one row for each sequence is enough, of shape (batch, 1, 1, length): it is broadcast.",
         mistakes={
+            # seen: an implicit mask of Keras does so.
             "You hide the padding's own queries, too; only keys are hidden. (An implicit Keras mask hides both.)": (
                 lambda tokens: _attention_mask(tokens) & _attention_mask(tokens).swapaxes(1, 2)
             ),
+            # likely: expand_dims with -1 for 1; both fit.
             "The axes are exchanged: queries come before keys, and the keys are what you hide.": (
                 lambda tokens: _attention_mask(tokens).swapaxes(1, 2)
             ),
+            # seen: nn.MultiheadAttention reads a mask this way.
             "The mask is inverted: True means that a query may attend.": lambda tokens: ~_attention_mask(tokens),
+            # seen: the course's own layers take it so.
             "That is padding_mask with its four axes; Keras' layer wants three.": (
                 lambda tokens: (tokens != 0)[:, None, None, :]
             ),
+            # likely: the layer broadcasts it, so it works in use.
             "The pattern is right, but the axis of queries has size 1; write it out.": (
                 lambda tokens: (tokens != 0)[:, None, :]
             ),
-            "The pattern is right, but a mask must be boolean; yours holds numbers.": (
-                lambda tokens: _attention_mask(tokens).astype(np.int32)
-            ),
-            "Your mask is causal as well; an encoder looks both ways.": (
-                lambda tokens: _attention_mask(tokens) & np.tri(tokens.shape[1], dtype=bool)
-            ),
-            "That has no axis of queries: a row of booleans for each sequence.": lambda tokens: tokens != 0,
         },
         hints=[
             "Every query gets the same row: True for each real key.",
@@ -358,13 +306,20 @@ EXERCISES = {
         right=8544,
         praise="Attention 4224, the feed-forward network 4192, two norms 128.",
         mistakes={
+            # likely: the norms are small, and have no kernel.
             "The two norms are missing: a scale and a shift for each feature, twice.": 8416,
-            "One norm is missing: there are two, each with a scale and a shift.": 8480,
+            # likely: newer models such as Llama have none.
             "The biases of the linear maps are missing: four in attention, two in the network.": 8320,
+            # likely: 4 D² and 2 D × ff_dim.
             "Biases and norms are missing: those are the kernels alone.": 8192,
+            # likely: 4 D is the usual width.
             "That would be ff_dim = 4 embed_dim, the formula 12 D² + 13 D. Here ff_dim is 64.": 12704,
+            # seen: Keras' own examples, as pitfall 3 of the Keras notebook says.
             "That is key_dim = embed_dim in every head, as in Keras' own examples; a head is embed_dim / num_heads wide.": 21120,
+            # likely: query, key and value are counted, and the output isn't.
             "Attention has four projections: query, key, value and output.": 7488,
+            # named by an outside reading; likely: ff_dim is in the call, and attention has no size of its own there.
+            "That is the feed-forward network alone; add attention and the two norms.": 4192,
         },
         hints=[
             "Attention has four kernels of 32 × 32, each with a bias. The number of heads doesn't matter.",
