@@ -1,6 +1,6 @@
 """Everything that the notebooks use. Nothing happens when it is imported: modules and functions come when they are first named.
 
-`from shared import dna, weights` finds a module of data, drawing or frameworks; `shared.set_seed` and `shared.best_device` are
+`from shared import dna, weights` finds a module of conformance, data, drawing or frameworks; `shared.set_seed` and `shared.best_device` are
 those of `shared.runtime`. What a notebook switches on is in `shared.notebook`.
 """
 
@@ -9,6 +9,7 @@ from typing import Any
 
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
+    "conformance": ("laws", "parity", "same_run", "subjects"),
     "data": (
         "characters",
         "corpus",
@@ -29,11 +30,9 @@ ROOMS = {
         "checkpoints",
         "history",
         "modes",
-        "parity",
         "pretrained",
         "processes",
         "random_states",
-        "same_run",
         "timing",
         "weights",
     ),

@@ -28,8 +28,8 @@ from beartype.door import is_bearable
 from beartype.vale import Is
 from jaxtyping import AbstractArray, Bool, Float, Integer, Shaped, jaxtyped
 
+from shared import private
 from shared.checks import is_compiling
-from shared.frameworks import private
 
 __all__ = ["Any", "Bool", "Float", "Integer", "Shaped", "checked"]
 
@@ -51,10 +51,7 @@ def checked(function: Callable) -> Callable:
     def wrapper(*args, **kwargs):
         if is_compiling():
             return function(*args, **kwargs)
-        try:
-            form = form_of(*args, **kwargs)
-        except TypeError:  # an argument that is missing, or one too many
-            form = None
+        form = form_of(args, kwargs)
         if form not in known:
             if _has_symbols((*args, *kwargs.values())):
                 _check(function, signature, args, kwargs, _fits_where_known)
@@ -104,35 +101,42 @@ def _check(
                 )
 
 
-def _forms(signature: inspect.Signature) -> Callable[..., tuple | None]:
+def _forms(signature: inspect.Signature) -> Callable[[tuple, dict], tuple | None]:
     """What gives the form of a call, on which alone it depends whether its arguments fit; None if it depends on more.
 
-    A model calls its layers with the same shapes again and again: a look into a set is enough then. It takes the
-    arguments themselves, and is put together as text, as a dataclass' `__init__` is, because that is the fast way.
+    A model calls its layers with the same shapes again and again: a look into a set is enough then.
     """
     parameters = list(signature.parameters.values())
     if not all(_told_by_type(each.annotation) for each in parameters) or any(
         each.kind is not each.POSITIONAL_OR_KEYWORD for each in parameters
     ):
-        return lambda *args, **kwargs: None
+        return lambda args, kwargs: None
     written = [str(getattr(each.annotation, "dim_str", each.annotation)) for each in parameters]
-    sizes = set(_NAMED_SIZE.findall(" ".join([*written, _written(signature.return_annotation)])))
-    parts = [f"{name}{attributes}" for name, attributes in sorted(sizes)]
-    for each in parameters:
-        if _is_array_type(each.annotation):
-            parts.append(f"type({each.name}), {each.name}.shape, {each.name}.dtype")
-        elif each.annotation is not each.empty:
-            parts.append(f"_form({each.name})")
-    defaults = {f"_{each.name}": each.default for each in parameters}
-    taken = [each.name if each.default is each.empty else f"{each.name}=_{each.name}" for each in parameters]
-    text = (
-        f"def form_of({', '.join(taken)}):\n"
-        f"    try:\n        form = ({', '.join(parts)},)\n        hash(form)\n        return form\n"
-        f"    except (AttributeError, TypeError, ValueError):\n        return None\n"
-    )
-    names = {"_form": _form, **defaults}
-    exec(text, names)  # noqa: S102 - made of the names in a signature
-    return names["form_of"]
+    sizes = []  # the place of an argument, its name, and what is asked of it
+    for name, attributes in sorted(
+        set(_NAMED_SIZE.findall(" ".join([*written, _written(signature.return_annotation)])))
+    ):
+        size = operator.attrgetter(attributes[1:]) if attributes else _itself
+        sizes.append((list(signature.parameters).index(name), name, size))
+
+    def form_of(args: tuple, kwargs: dict) -> tuple | None:
+        try:
+            form = [*map(_form, args)]
+            for name, value in kwargs.items():
+                form += (name, _form(value))
+            for place, name, size in sizes:
+                form.append(size(args[place] if place < len(args) else kwargs[name]))
+            form = tuple(form)
+            hash(form)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
+        return form
+
+    return form_of
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _form(value: Any) -> Any:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from shared.frameworks import private
+from shared import private
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch.optim.lr_scheduler import LambdaLR
 
-from shared.frameworks.weights import as_numpy, get_weights
+from shared.arrays import as_numpy
+from shared.frameworks.weights import get_weights
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
 from shared.numpy import models as numpy_models

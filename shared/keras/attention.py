@@ -13,7 +13,7 @@ from keras import layers, ops
 
 from ..checks import check_32_bits, check_positive, check_rate
 from ..contracts import Any, Bool, Float, Integer, checked
-from ..frameworks import private
+from .. import private
 
 # %% ../../notebooks/06_attention/keras.ipynb #implementation-3
 @checked

@@ -13,7 +13,7 @@ from keras import ops
 from .. import diagrams
 from ..checks.autograd import check_objective
 from ..contracts import Float, checked
-from ..frameworks import private
+from .. import private
 
 # %% ../../notebooks/01_autograd/keras.ipynb #implementation-2
 def _gradient_tensorflow(objective: Callable, tensors: list) -> list:

@@ -15,7 +15,7 @@ from keras import ops
 from ..checks import check_choice, check_positive, check_rate, check_tokens
 from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
-from ..frameworks import private
+from .. import private
 from ..frameworks.pretrained import read_bert
 from ..frameworks.weights import set_weights
 from .attention import padding_mask

@@ -13,7 +13,7 @@ from keras import ops
 
 from ..checks import check_positive
 from ..contracts import Bool, Float, checked
-from ..frameworks import private
+from .. import private
 from .attention import MultiHeadAttention, expand_mask, join_masks
 from .attention import merge_heads, scaled_dot_product_attention, split_heads
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection

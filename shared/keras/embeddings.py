@@ -12,7 +12,7 @@ from keras import ops
 
 from ..checks import check_positive, check_tokens, known_values
 from ..contracts import Any, Float, Integer, checked
-from ..frameworks import private
+from .. import private
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 def _as_ids(tokens: Any, vocab_size: int) -> Any:

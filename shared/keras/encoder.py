@@ -11,7 +11,7 @@ from keras import layers, ops
 
 from ..checks import check_features, check_positive, check_rate
 from ..contracts import Bool, Float, checked
-from ..frameworks import private
+from .. import private
 from .attention import MultiHeadAttention, expand_mask
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 

@@ -18,7 +18,7 @@ from ..checks import check_positive, check_rate, check_shape, known_values
 from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
-from ..frameworks import private
+from .. import private
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
 from ..frameworks.weights import set_weights, slots
 from .decoder import DecoderOnlyBlock

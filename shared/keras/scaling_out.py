@@ -22,7 +22,7 @@ from ..checks import check_choice, known_values
 from ..checks.training import check_classes, check_counted, nothing_counts
 from ..contracts import Integer, checked
 from ..data import grammar
-from ..frameworks import private
+from .. import private
 from ..frameworks.processes import check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .gpt import GPTModel

@@ -15,7 +15,7 @@ from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import END_ID, PAD_ID, START_ID
 from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
 from ..data.genetic_code import coding_tokens, decode_target
-from ..frameworks import private
+from .. import private
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding

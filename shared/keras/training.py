@@ -26,7 +26,7 @@ from shared.checks.training import (
     check_weights,
 )
 from ..contracts import Float, Integer, checked
-from ..frameworks import private
+from .. import private
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
 
 # %% ../../notebooks/09_training/keras.ipynb #implementation-3

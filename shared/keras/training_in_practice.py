@@ -14,7 +14,8 @@ from ..checks import check_model
 from ..checks.training import check_optimizer
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
-from ..frameworks.weights import as_numpy, assign, get_weights, set_weights, slots
+from ..arrays import as_numpy
+from ..frameworks.weights import assign, get_weights, set_weights, slots
 from .training import cross_entropy
 
 # %% ../../notebooks/17_training_in_practice/keras.ipynb #build-evaluate

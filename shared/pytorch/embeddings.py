@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..checks import check_positive, check_tokens
 from ..contracts import Float, Integer, checked
-from ..frameworks import private
+from .. import private
 
 # %% ../../notebooks/05_embeddings/pytorch.ipynb #implementation-3
 class TokenEmbedding(nn.Embedding):

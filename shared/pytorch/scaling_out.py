@@ -29,7 +29,7 @@ from ..checks import check_choice
 from ..checks.training import check_counted
 from ..contracts import Integer, checked
 from ..data import grammar
-from ..frameworks import private
+from .. import private
 from ..frameworks.processes import STORE, check_workers, follow_parent
 from ..frameworks.weights import get_weights, load_arrays, save_arrays, set_weights
 from .gpt import GPTModel

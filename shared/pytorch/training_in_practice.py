@@ -46,7 +46,8 @@ from torch.optim.lr_scheduler import LambdaLR
 from ..checks.training import check_optimizer, check_scheduler
 from ..frameworks.checkpoints import Checkpoint, read_checkpoint, write_checkpoint
 from ..frameworks.random_states import set_torch_random_state, torch_random_state
-from ..frameworks.weights import Slot, as_numpy, get_weights, set_weights, slots
+from ..arrays import as_numpy
+from ..frameworks.weights import Slot, get_weights, set_weights, slots
 from .training import steps_taken
 
 # %% ../../notebooks/17_training_in_practice/pytorch.ipynb #checkpoint-save

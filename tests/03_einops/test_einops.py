@@ -20,8 +20,9 @@ import shared.keras.einops as keras_track
 import shared.numpy.einops as numpy_track
 import shared.pytorch.einops as pytorch_track
 from shared import digits, exercises, parity, side_by_side
+from shared.arrays import as_numpy
 from shared.data.letters import COLORS, GLYPHS, letters
-from shared.frameworks.weights import as_numpy, get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
 from shared.numpy.training import AdamW, cross_entropy_backward, warmup_schedule
 from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
 
@@ -758,7 +759,7 @@ PATTERNS = [  # of x with the shape (2, 3, 4)
 
 
 def refused_by_every_track(track: str) -> list:
-    module, floats, whole = TRACKS[track], tensor(track, FLOATS), tensor(track, FLOATS.astype("int32"))
+    module, floats = TRACKS[track], tensor(track, FLOATS)
     tall = tensor(
         track, FLOATS.swapaxes(1, 2)
     )  # 2 divides its width alone, as it divides the height alone of the others
@@ -766,51 +767,24 @@ def refused_by_every_track(track: str) -> list:
     def lenet(**wrong):
         return module.LeNet(**{**SMALL, **wrong})
 
-    def network(x):
-        return make(track)(ops.convert_to_tensor(x) if track == "keras" else tensor(track, x))
-
     rows = [
         (lambda: module.space_to_depth(floats, 4), ValueError, "block"),
         (lambda: module.space_to_depth(floats, 2), ValueError, "block"),
         (lambda: module.space_to_depth(tall, 2), ValueError, "block"),
-        (lambda: module.space_to_depth(floats, 0), ValueError, "block"),
-        (lambda: module.space_to_depth(floats, 2.0), TypeError, "block"),
-        (lambda: module.space_to_depth(floats[0], 3), TypeError, "x"),
-        (lambda: module.space_to_depth([1.0], 3), TypeError, "x"),
         (lambda: module.depth_to_space(floats, 3), ValueError, "block * block"),
-        (lambda: module.depth_to_space(floats, -1), ValueError, "block"),
-        (lambda: module.depth_to_space(floats, "2"), TypeError, "block"),
-        (lambda: module.depth_to_space(floats[0], 2), TypeError, "x"),
         (lambda: module.patches(floats, 2), ValueError, "size"),
         (lambda: module.patches(tall, 2), ValueError, "size"),
-        (lambda: module.patches(floats, True), TypeError, "size"),
-        (lambda: module.patches(None, 2), TypeError, "x"),
-        (lambda: module.patches(floats[0], 3), TypeError, "x"),
         (lambda: module.split_heads(floats[0], 3), ValueError, "num_heads"),
-        (lambda: module.split_heads(floats, 2), TypeError, "x"),
-        (lambda: module.split_heads(floats[0], None), TypeError, "num_heads"),
-        (lambda: module.split_heads(floats[0], 0), ValueError, "num_heads"),
-        (lambda: module.merge_heads(floats[0]), TypeError, "x"),
-        (lambda: module.merge_heads("text"), TypeError, "x"),
         (lambda: module.max_pool(floats, 2), ValueError, "size"),
         (lambda: module.max_pool(tall, 2), ValueError, "size"),
-        (lambda: module.max_pool(floats, 0), ValueError, "size"),
-        (lambda: module.max_pool(whole, 3), TypeError, "x"),
         (lambda: module.mean_pool(floats, 2), ValueError, "size"),
         (lambda: module.mean_pool(tall, 2), ValueError, "size"),
-        (lambda: module.mean_pool(whole, 3), TypeError, "x"),
         (lambda: lenet(height=6), ValueError, "height"),
-        (lambda: lenet(width=0), ValueError, "width"),
         (lambda: lenet(width=10), ValueError, "width"),
-        (lambda: lenet(channels=1.0), TypeError, "channels"),
-        (lambda: lenet(num_classes=-1), ValueError, "num_classes"),
         (lambda: lenet(features=(1, 2, 3)), ValueError, "features"),
         (lambda: lenet(features=6), TypeError, "features"),
         (lambda: lenet(features=(6, 16, 0, 84)), ValueError, "features[2]"),
         (lambda: lenet(features=(6, 16, 1.5, 84)), TypeError, "features[2]"),
-        (lambda: network(FLOATS), TypeError, "x"),
-        (lambda: network(FLOATS[0]), TypeError, "x"),
-        (lambda: network(np.zeros((2, 8, 12, 2), "int32")), TypeError, "x"),
     ]
     return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
 
@@ -843,11 +817,6 @@ REFUSED = [
         "grad_output",
     ),
     (lambda: numpy_track.Convolution(2, 3, 4), ValueError, "kernel_size"),
-    (lambda: numpy_track.Convolution(0, 3), ValueError, "in_channels"),
-    (lambda: numpy_track.Convolution(2, -1), ValueError, "out_channels"),
-    (lambda: numpy_track.Convolution(2, 3, -1), ValueError, "kernel_size"),
-    (lambda: numpy_track.Convolution(2, 3.0), TypeError, "out_channels"),
-    (lambda: numpy_track.Convolution(2, 3)(FLOATS), TypeError, "x"),
     (lambda: numpy_track.Convolution(2, 3).backward(FLOATS), AttributeError, "shape"),
     (
         lambda: after_forward(numpy_track.Convolution(2, 3), 1, 4, 4, 2).backward(np.ones((1, 4, 4, 2))),
@@ -886,8 +855,6 @@ def test_what_is_refused_is_named(call, error, name):
     ("call", "error", "name"),
     [
         (lambda: keras_track.LeNet(**SMALL)(keras.Input((8, 8, 2))), TypeError, "x"),
-        (lambda: keras_track.patches(keras.Input((8, 9)), 3), TypeError, "x"),
-        (lambda: keras_track.split_heads(keras.Input((8,)), 2), TypeError, "x"),
         (lambda: keras_track.space_to_depth(keras.Input((8, 9, 2)), 3), ValueError, "block"),
         (lambda: keras_track.Rearrange("b (h p) w c -> b h p w c", p=3)(keras.Input((8, 9, 2))), EinopsError, "axis"),
     ],

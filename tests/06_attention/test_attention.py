@@ -1,6 +1,5 @@
 """Chapter 06: attention is one function in the three tracks, with any mask, and it is the function of the libraries."""
 
-import copy
 import warnings
 
 import keras
@@ -16,15 +15,19 @@ from torch.nn import functional as F
 import shared.keras.attention as keras_attention
 import shared.numpy.attention as numpy_attention
 import shared.pytorch.attention as pytorch_attention
-from shared import parity
-from shared.frameworks import private
-from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared import parity, private
+from shared.arrays import as_numpy
+from shared.conformance import laws
+from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.models import Dropout
 
 MODULES = {"numpy": numpy_attention, "pytorch": pytorch_attention, "keras": keras_attention}
 TENSOR = {"numpy": np.array, "pytorch": torch.tensor, "keras": ops.convert_to_tensor}
 # Shapes that broadcast to (batch, heads, length_q, length_k) = (3, 4, 5, 7).
 MASK_SHAPES = [(5, 7), (1, 7), (3, 1, 1, 7), (3, 1, 5, 7), (1, 1, 5, 7), (1, 4, 5, 1), (3, 4, 5, 7)]
+every_track = pytest.mark.parametrize(
+    "track", [pytest.param(track, marks=[pytest.mark.keras] * (track == "keras")) for track in MODULES]
+)
 numpy_and_pytorch = pytest.mark.parametrize("track", ["numpy", "pytorch"])
 
 
@@ -295,28 +298,6 @@ def test_keras_scale_is_exact_whatever_the_width_of_a_head(float64, seed):
     parity.compare_modules(**twins, inputs=inputs(rng, 12), mask=random_mask(rng, (3, 1, 5, 7)), tolerance=1e-13)
 
 
-@pytest.mark.parametrize("shape", [None, *MASK_SHAPES])
-@pytest.mark.keras
-def test_keras_layer_against_numpy_in_float32(rng, shape):
-    given = inputs(rng, dtype=np.float32).values()
-    mask = None if shape is None else random_mask(rng, shape)
-    output, weights = call("keras", layer("keras"), *given, mask=mask, return_weights=True)
-    expected = layer("numpy").astype(np.float32)(*given, mask, return_weights=True)
-    np.testing.assert_allclose(output, expected[0], atol=1e-5)
-    np.testing.assert_allclose(weights, expected[1], atol=1e-5)
-    np.testing.assert_allclose(call("keras", layer("keras"), *given, mask=mask), output, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_backward_three_ways(seed):
-    rng = np.random.default_rng(seed)
-    given = {name: rng.normal(size=(2, length, 6)) for name, length in {"query": 2, "key": 3, "value": 3}.items()}
-    attention = numpy_attention.MultiHeadAttention(6, 2, rng=seed)
-    closed = {"output.bias": lambda grad: grad.sum(axis=(0, 1))}
-    mask = random_mask(rng, (2, 1, 2, 3))
-    parity.check_backward(attention, given, pytorch_attention.MultiHeadAttention(6, 2), closed, seed=seed, mask=mask)
-
-
 def test_backward_with_dropout(rng):
     attention, given = numpy_attention.MultiHeadAttention(6, 2, dropout=0.5, rng=1), rng.normal(size=(2, 4, 6))
     grad_output = rng.normal(size=given.shape)
@@ -405,36 +386,6 @@ def test_properties(track):
 @pytest.mark.keras
 def test_keras_properties():
     check_properties("keras")
-
-
-@numpy_and_pytorch
-@pytest.mark.parametrize("return_weights", [False, True])
-def test_dropout_in_training_only(track, return_weights, rng):
-    """Pitfall 19: the fused function would drop in evaluation too."""
-    attention, x = layer(track, dropout=0.5), rng.normal(size=(3, 6, 16)).astype(np.float32)
-
-    def twice() -> list[np.ndarray]:
-        results = [call(track, attention, x, x, x, return_weights=return_weights) for _ in range(2)]
-        return [result[0] if return_weights else result for result in results]
-
-    assert not np.allclose(*twice())
-    attention.eval()
-    assert np.array_equal(*twice())
-    np.testing.assert_allclose(twice()[0], call("numpy", layer("numpy"), x, x, x), atol=1e-4)
-    # What is dropped is made up for by what is kept: the mean over many draws is the output without dropout.
-    attention.train()
-    many = np.repeat(x[:1], 4000, axis=0)
-    result = call(track, attention, many, many, many, return_weights=return_weights)
-    mean = (result[0] if return_weights else result).mean(axis=0)
-    np.testing.assert_allclose(mean, call("numpy", layer("numpy"), x, x, x)[0], atol=0.05)
-
-
-@pytest.mark.keras
-def test_keras_dropout_in_training_only(rng):
-    attention, x = layer("keras", dropout=0.5), rng.normal(size=(3, 6, 16)).astype(np.float32)
-    assert np.array_equal(call("keras", attention, x, x, x), call("keras", attention, x, x, x))
-    assert not np.allclose(*(call("keras", attention, x, x, x, training=True) for _ in range(2)))
-    np.testing.assert_allclose(call("keras", attention, x, x, x), layer("numpy")(x, x, x), atol=1e-4)
 
 
 # --- against the libraries
@@ -551,23 +502,6 @@ def test_keras_model_is_saved_and_loaded(tmp_path, rng):
 
 
 @pytest.mark.keras
-def test_keras_symbolic_shapes():
-    for length in (7, None):
-        output, weights = functional_model(length).output_shape
-        assert tuple(output) == (None, length, 16) and tuple(weights) == (None, 4, length, length)
-
-
-@pytest.mark.keras
-def test_keras_config_round_trip():
-    attention = keras_attention.MultiHeadAttention(16, 4, dropout=0.25, name="heads", dtype="float16")
-    again = keras_attention.MultiHeadAttention.from_config(attention.get_config())
-    assert again.get_config() == attention.get_config()
-    assert (again.d_model, again.num_heads, again.dropout.rate, again.name) == (16, 4, 0.25, "heads")
-    again.build((None, None, 16))
-    assert again.built and {array.dtype for array in get_weights(again).values()} == {np.dtype("float16")}
-
-
-@pytest.mark.keras
 def test_keras_mask_that_comes_attached_hides_padding_and_goes_on():
     """That of the keys, beside the mask of the call; that of the queries goes on with the output."""
     tokens = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as positions: no shape would be wrong
@@ -591,9 +525,7 @@ def test_keras_mask_that_comes_attached_hides_padding_and_goes_on():
 # --- bad input
 
 
-@pytest.mark.parametrize(
-    "track", [pytest.param(track, marks=[pytest.mark.keras] * (track == "keras")) for track in MODULES]
-)
+@every_track
 @pytest.mark.parametrize(("dtype", "pad_id"), [("uint8", 256), ("int8", -256), ("int8", 257), ("uint8", -255)])
 def test_padding_is_the_id_itself_and_not_its_last_byte(track, dtype, pad_id):
     tokens = np.array([[0, 1, 2]], dtype)
@@ -610,106 +542,39 @@ def test_keras_padding_mask_looks_at_ids_before_they_are_cast():
         keras_attention.padding_mask(tokens, 2**32)
 
 
-def refused_by_every_track(track: str) -> list:
+@every_track
+def test_a_causal_mask_has_as_many_keys_as_queries_or_more(track):
     module = MODULES[track]
-    x, f = np.ones((2, 5, 16)), np.ones((2, 4, 5, 8))
-    tokens, yes = np.ones((2, 5), np.int64), np.ones((5, 5), bool)
-    make = module.MultiHeadAttention
-
-    def padding(*arrays, **arguments):
-        call(track, module.padding_mask, *arrays, **arguments)
-
-    def attend(*arrays, **arguments):
-        call(track, module.scaled_dot_product_attention, *arrays, **arguments)
-
-    def attention(*arrays, **arguments):
-        # In float64 as the arrays are: a layer of Keras would convert them first.
-        call(track, make(16, 4, dtype="float64") if track == "keras" else layer(track), *arrays, **arguments)
-
-    rows = [
-        (lambda: module.causal_mask(0), ValueError, "length_q"),
-        (lambda: module.causal_mask(2.5), TypeError, "length_q"),
-        (lambda: module.causal_mask(2, "5"), TypeError, "length_k"),
-        (lambda: module.causal_mask(5, 3), ValueError, "length_q"),
-        (lambda: module.causal_mask(2**70), ValueError, "length_q"),
-        (lambda: module.causal_mask(2, 2**70), ValueError, "length_k"),
-        (lambda: padding(x[0]), TypeError, "tokens"),
-        (lambda: padding(tokens[0]), TypeError, "tokens"),
-        (lambda: padding(tokens[None]), TypeError, "tokens"),
-        (lambda: module.padding_mask([[1, 0]]), TypeError, "tokens"),
-        (lambda: padding(tokens, pad_id="-"), TypeError, "pad_id"),
-        (lambda: attend(tokens, tokens, tokens), TypeError, "query"),
-        (lambda: module.scaled_dot_product_attention([[1.0]], [[1.0]], [[1.0]]), TypeError, "query"),
-        (lambda: attend(f[0, 0, 0], f, f), TypeError, "query"),
-        (lambda: attend(f, f[..., :4], f), TypeError, "key"),
-        (lambda: attend(f, f[:, :1], f), TypeError, "key"),
-        (lambda: attend(f, f, f[:, :, :3]), TypeError, "value"),
-        (lambda: attend(f, f, f, mask=yes.astype(float)), TypeError, "mask"),
-        (lambda: attend(f, f, f, mask=yes.astype(int)), TypeError, "mask"),
-        (lambda: attend(f, f, f, mask=yes[:, :3]), TypeError, "mask"),
-        (lambda: attend(f, f, f, mask=yes[None, None, None]), TypeError, "mask"),
-        (lambda: attend(f, f, f, mask=yes[0]), TypeError, "mask"),
-        (lambda: attend(f, f, f, mask=True), TypeError, "mask"),
-        (lambda: attend(f, f, f, dropout=0.1), TypeError, "dropout"),
-        (lambda: make(64, 3), ValueError, "num_heads"),
-        (lambda: make(64, 0), ValueError, "num_heads"),
-        (lambda: make(64, 0.5), TypeError, "num_heads"),
-        (lambda: make(8, 2**70), ValueError, "num_heads"),
-        (lambda: make(0, 1), ValueError, "d_model"),
-        (lambda: make(2**70, 2), ValueError, "d_model"),
-        (lambda: make("64", 1), TypeError, "d_model"),
-        (lambda: make(64, 4, 1.5), ValueError, "dropout"),
-        (lambda: make(64, 4, -0.1), ValueError, "dropout"),
-        (lambda: make(64, 4, "0.1"), TypeError, "dropout"),
-        (lambda: attention(x[..., :8], x[..., :8], x[..., :8]), TypeError, "query"),
-        (lambda: attention(x, x, x[..., :8]), TypeError, "value"),
-        (lambda: attention(x[0], x[0], x[0]), TypeError, "query"),
-        (lambda: attention(x, x[:1], x[:1]), TypeError, "key"),
-        (lambda: attention(x, x, x[:, :3]), TypeError, "value"),
-        (lambda: attention(tokens, tokens, tokens), TypeError, "query"),
-        (lambda: attention(x, x, x, mask=yes.astype(float)), TypeError, "mask"),
-        (lambda: attention(x, x, x, mask=yes[0]), TypeError, "mask"),
-        (lambda: attention(x, x, x, mask=yes[None]), TypeError, "mask"),
-        (lambda: attention(x, x, x, mask=yes[:4]), TypeError, "mask"),
-        (lambda: attention(x, x, x, mask=np.ones((2, 3, 5, 5), bool)), TypeError, "mask"),
-    ]
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+    for lengths, error, name in (
+        ((0,), ValueError, "length_q"),
+        ((2.5,), TypeError, "length_q"),
+        ((2, "5"), TypeError, "length_k"),
+        ((5, 3), ValueError, "length_q"),
+        ((2**70,), ValueError, "length_q"),
+        ((2, 2**70), ValueError, "length_k"),
+    ):
+        finding = laws.refuses(lambda lengths=lengths: module.causal_mask(*lengths), error, (name,))
+        assert finding, finding
 
 
-def backward_of_the_layer(grad_output):
-    attention, x = layer("numpy"), np.ones((2, 5, 16))
-    attention(x, x, x)
-    attention.backward(grad_output)
+@every_track
+def test_the_formula_takes_masks_of_every_shape_and_a_function_that_drops(track, rng):
+    q, k, v, mask = heads(rng, np.float32)
+    wrong = [{"mask": each} for each in (mask[None], mask[:, :, :3], mask[0, 0, 0], True)] + [{"dropout": 0.1}]
+    for arguments in wrong:
+        attend = MODULES[track].scaled_dot_product_attention
+        finding = laws.refuses(
+            lambda given=arguments, attend=attend: call(track, attend, q, k, v, **given), TypeError, tuple(arguments)
+        )
+        assert finding, finding
 
 
-def backward_of_the_formula(grad_output):
-    q, k, v, mask = heads(np.random.default_rng(0))
+def test_the_backward_pass_of_the_formula_needs_the_features_of_value(rng):
+    q, k, v, mask = heads(rng)
     _, weights = numpy_attention.scaled_dot_product_attention(q, k, v, mask)
-    numpy_attention.scaled_dot_product_attention_backward(grad_output, q, k, v, weights)
-
-
-REFUSED = [
-    *(row for track in MODULES for row in refused_by_every_track(track)),
-    (lambda: layer("numpy").backward(np.ones((2, 5, 16))), AttributeError, "x"),
-    (lambda: backward_of_the_layer(np.ones((2, 5, 8))), TypeError, "grad_output"),
-    (lambda: backward_of_the_formula(np.ones((3, 4, 5, 3))), TypeError, "value"),  # beside a grad_output of 3 features
-]
-
-
-@pytest.mark.parametrize(("call", "error", "name"), REFUSED)
-def test_what_is_refused_is_named(call, error, name):
-    # Other arrays stand behind a semicolon; Keras puts a line and [1m in front of what is raised inside of a call.
-    with pytest.raises(error, match=rf"(^|\[1m)([^;\n]*\b)?{name}\b"):
-        call()
-
-
-def test_a_refused_call_leaves_the_layer_as_it_was(rng):
-    for track in ("numpy", "pytorch"):
-        attention = layer(track)
-        before = copy.deepcopy(get_weights(attention))
-        with pytest.raises(TypeError):
-            call(track, attention, *inputs(rng).values(), mask=np.ones((5, 7)))
-        parity.compare({"before": before, "after": get_weights(attention)}, tolerance=0)
+    backward, grad_output = numpy_attention.scaled_dot_product_attention_backward, np.ones((3, 4, 5, 3))
+    finding = laws.refuses(lambda: backward(grad_output, q, k, v, weights), TypeError, ("value",))
+    assert finding, finding
 
 
 def test_a_cell_of_the_step_table_spans_the_steps_that_one_call_does():

@@ -30,7 +30,8 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
 from shared import parity
-from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared.arrays import as_numpy
+from shared.frameworks.weights import get_weights, set_weights
 from shared.keras import autograd as keras_autograd
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training

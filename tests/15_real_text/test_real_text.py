@@ -16,10 +16,11 @@ import shared.keras.real_text as keras_track
 import shared.numpy.real_text as numpy_track
 import shared.pytorch.real_text as pytorch_track
 from shared import parity, text
+from shared.arrays import as_numpy
 from shared.data import corpus
 from shared.frameworks import pretrained
 from shared.frameworks.history import History, model_card, read_history
-from shared.frameworks.weights import as_numpy, get_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.gpt import GPTModel as KerasGPT
 from shared.numpy.gpt import GPTModel as NumpyGPT
 from shared.numpy.training import cross_entropy

@@ -34,9 +34,10 @@ from classifiers import (
 )
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
+from shared.arrays import as_numpy
 from shared.data import dna
 from shared.exercises import training_in_practice as exercises
-from shared.frameworks.weights import as_numpy, get_weights, load_arrays, save_arrays, save_weights, set_weights
+from shared.frameworks.weights import get_weights, load_arrays, save_arrays, save_weights, set_weights
 from shared.keras import training_in_practice as keras_practice
 from shared.numpy import models as numpy_models
 from shared.numpy import training as numpy_training

@@ -53,66 +53,6 @@ EXTRAS = {
     },
 }
 
-# The defaults of layers and models, and of what decodes with them: one for a name, whatever takes it. "" is for a parameter that must be given.
-DEFAULTS = {
-    "activation": "'relu'",
-    "beam_width": "4",
-    "cache": "None",
-    "dropout": "0.0",
-    "eps": "1e-05",
-    "length_k": "None",  # as many keys as queries
-    "length_penalty": "0.6",
-    "mask": "None",
-    "memory_mask": "None",
-    "norm_first": "False",
-    "num_layers": "1",
-    "num_segments": "2",
-    "pad_id": "0",
-    "pooler": "False",
-    "return_weights": "False",
-    "scale": "True",
-    "seed": "0",
-    "segments": "None",
-    "self_mask": "None",
-    "shared_embeddings": "False",
-    "temperature": "1.0",
-    "tie_weights": "False",
-    "top_k": "None",
-    "top_p": "None",
-    "use_cache": "True",
-}
-# Where a chapter has others: for a name in all of it, or for Class(name) or function(name).
-OTHER_DEFAULTS = {
-    "models": {},
-    "einops": {"LeNet(features)": "(6, 16, 120, 84)"},
-    "embeddings": {"PositionalEncoding(max_length)": "512", "sinusoidal_position_encoding(dtype)": "None"},
-    "attention": {"scaled_dot_product_attention(dropout)": "None"},  # a function there, and not a rate
-    "feed_forward": {},
-    "encoder": {},
-    "dna_mutation": {},
-    "decoder": {},
-    "seq2seq": {
-        "source_vocab_size": "len(SOURCE_VOCABULARY)",
-        "target_vocab_size": "len(TARGET_VOCABULARY)",
-        "Seq2SeqTransformer(max_length)": "36",
-        "pad_id": "PAD_ID",
-    },
-    "bert": {
-        "eps": "1e-12",
-        "BERTModel(vocab_size)": "30522",
-        "BERTModel(max_length)": "512",
-        "BERTEmbedding(dropout)": "",
-        "mask_tokens(rate)": "0.15",
-    },
-    "gpt": {
-        "GPTModel(vocab_size)": "512",
-        "GPTModel(max_length)": "64",
-        "KVCache(num_layers)": "",
-        "KVCache(dtype)": "None",
-        "generate(end_id)": "None",
-    },
-}
-
 
 def compared(track: str, chapter: str) -> set[str]:
     """The names that a chapter must have in each track: its layers and models, and those of FUNCTIONS."""
@@ -203,33 +143,8 @@ def test_declared_extras_and_functions_exist():
         assert {each.split("(")[0] for each in extras if each[0].isupper()} <= names
 
 
-def wrong_defaults(chapter: str, by_track: dict[str, dict[str, list[str]]]) -> list[str]:
-    """A sentence for each default that is not that of the tables, and for each entry of the chapter's table that nothing has."""
-    others, messages, used = OTHER_DEFAULTS[chapter], [], set()
-    for track, found in by_track.items():
-        for name, given in found.items():
-            for each in given:
-                parameter, _, default = each.partition("=")
-                key = next((key for key in (f"{name}({parameter})", parameter) if key in others), None)
-                used.add(key)
-                expected = DEFAULTS.get(parameter, "") if key is None else others[key]
-                if default != expected:
-                    words = [
-                        f"{parameter}={value}" if value else f"{parameter} without a default"
-                        for value in (default, expected)
-                    ]
-                    messages.append(f"{track}: {name} has {words[0]}: expected {words[1]}")
-    return messages + [f"no track has {key}" for key in others if key not in used]
-
-
-@for_each_chapter()
-def test_layers_and_models_have_the_defaults_of_the_table(chapter):
-    if chapter.name in OTHER_DEFAULTS:
-        assert wrong_defaults(chapter.name, public_of(chapter.name)) == []
-
-
 def test_padding_is_token_0():
-    assert dna.PAD_ID == genetic_code.PAD_ID == vocabularies.PAD_ID == int(DEFAULTS["pad_id"])
+    assert dna.PAD_ID == genetic_code.PAD_ID == vocabularies.PAD_ID == 0
 
 
 def test_the_block_of_keras_users_has_their_names_and_their_default():
@@ -238,27 +153,6 @@ def test_the_block_of_keras_users_has_their_names_and_their_default():
     [block] = [node for node in module.body if getattr(node, "name", "") == "TransformerBlock"]
     [constructor] = [node for node in block.body if getattr(node, "name", "") == "__init__"]
     assert parameters(constructor) == ["self", "embed_dim", "num_heads", "ff_dim", "rate=0.1", "kwargs"]
-
-
-def test_a_default_that_is_changed_or_gone_is_found():
-    """In one track, and in all: the table knows what it was."""
-    sources = {track: source_of(track, "encoder") for track in TRACKS}
-    for old, new in (
-        ("norm_first: bool = False", "norm_first: bool = True"),
-        ("dropout: float = 0.0", "dropout: float"),
-    ):
-        for changed in (["pytorch"], list(TRACKS)):
-            copies = {
-                track: sources[track].replace(old, new) if track in changed else sources[track] for track in TRACKS
-            }
-            names = ("EncoderBlock", "Encoder")
-            messages = wrong_defaults("encoder", {track: public(track, names, copies[track]) for track in TRACKS})
-            name, default = old.partition(":")[0], old.rpartition(" ")[2]
-            assert len(messages) == 2 * len(changed)  # a block, and a stack of them
-            assert all(each.endswith(f": expected {name}={default}") for each in messages)
-    source = source_of("numpy", "bert").replace("    rate: float = 0.15,\n", "")
-    found = public("numpy", compared("numpy", "bert"), source)
-    assert wrong_defaults("bert", {"numpy": found}) == ["no track has mask_tokens(rate)"]
 
 
 def test_differences_are_told_in_a_sentence():

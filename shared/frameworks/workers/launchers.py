@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from shared import private
 from shared.checks import check_positive
 from shared.frameworks.workers.commands import follow_parent, run, status_of
 from shared.frameworks.workers.network import free_ports, leave_network
@@ -34,8 +35,7 @@ def torchrun(module: str, *arguments: Any, workers: int = 2, max_restarts: int =
         command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={workers}"]
         command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={folder}/meet", "--rdzv-conf=store_type=file"]
         command += [f"--max-restarts={max_restarts}", "--monitor-interval=0.1", "-m", module, *arguments]
-        # without the first, torchrun opens a port on all interfaces beside the file
-        changes = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", STORE: f"{folder}/store", "TORCHELASTIC_ERROR_FILE": ""}
+        changes = {**private.no_port_of_torchrun(), STORE: f"{folder}/store", "TORCHELASTIC_ERROR_FILE": ""}
         [written] = run([command], [changes], timeout)
     return written
 

@@ -1,13 +1,11 @@
 """The network of worker processes: the loopback interface of this machine, and nothing else."""
 
 import contextlib
-import ctypes
 import os
 import socket
-import struct
 import sys
-from pathlib import Path
 
+from shared import private
 from shared.checks import check_positive
 
 
@@ -40,27 +38,10 @@ def leave_network() -> bool:
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            _unshare_network()
+            private.unshare_network()
             os._exit(0)
         os._exit(1)
     if os.waitpid(child, 0)[1]:
         return False
-    _unshare_network()
+    private.unshare_network()
     return True
-
-
-def _unshare_network() -> None:
-    """`leave_network`, or OSError somewhere on the way."""
-    import fcntl
-
-    new_user, new_network = 0x10000000, 0x40000000  # their numbers in sched.h
-    user, group = os.getuid(), os.getgid()
-    if ctypes.CDLL(None, use_errno=True).unshare(new_user | new_network):
-        raise OSError(ctypes.get_errno(), "unshare")
-    with contextlib.suppress(OSError):  # keep the names of user and group; nothing here depends on them
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        set_flags, up = 0x8914, 0x1  # in sockios.h and if.h
-        fcntl.ioctl(any_socket, set_flags, struct.pack("16sH14x", b"lo", up))

@@ -12,6 +12,7 @@ import numpy as np
 
 
 def train_pairs(
+    training: dict[str, Any],
     models: dict[str, Any],
     batch_at: Callable,
     num_steps: int,
@@ -25,6 +26,7 @@ def train_pairs(
     """The losses of four runs: "NumPy as PyTorch" and "PyTorch", "NumPy as Keras" and "Keras".
 
     Args:
+        training: "NumPy", "PyTorch" and "Keras" -> what chapter 09 of that track exports.
         models: "NumPy", "PyTorch" and "Keras" -> a model of that track, with equal weights; the three are trained, NumPy's as
             in "NumPy as PyTorch".
         batch_at: step -> (inputs, targets), NumPy arrays.
@@ -41,10 +43,7 @@ def train_pairs(
     import torch
     from torch.optim.lr_scheduler import LambdaLR
 
-    from shared.keras import training as keras_training
-    from shared.numpy import training as numpy_training
-    from shared.pytorch import training as pytorch_training
-
+    numpy_training, pytorch_training = training["NumPy"], training["PyTorch"]
     second = copy.deepcopy(models["NumPy"])
     options, losses = {"ignore_index": ignore_index}, {}
 
@@ -76,5 +75,5 @@ def train_pairs(
 
     betas = {"beta_1": np.float64(0.9), "beta_2": np.float64(beta_2)}
     adam = keras.optimizers.AdamW(decay, weight_decay=0.0, epsilon=1e-7, global_clipnorm=clip_norm, **betas)
-    losses["Keras"] = keras_training.train(models["Keras"], adam, batch_at, num_steps, **options)
+    losses["Keras"] = training["Keras"].train(models["Keras"], adam, batch_at, num_steps, **options)
     return losses

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from shared.arrays import as_numpy
 from shared.evidence import short
-from shared.frameworks.weights import as_numpy, get_weights, set_weights, slots
+from shared.frameworks.weights import get_weights, set_weights, slots
 
 
 class Row(NamedTuple):

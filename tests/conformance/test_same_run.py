@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from shared.frameworks.same_run import train_pairs
+from shared.conformance.same_run import train_pairs
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras import models as keras_models
+from shared.keras import training as keras_training
 from shared.numpy import models as numpy_models
+from shared.numpy import training as numpy_training
 from shared.pytorch import models as pytorch_models
+from shared.pytorch import training as pytorch_training
+
+TRAINING = {"NumPy": numpy_training, "PyTorch": pytorch_training, "Keras": keras_training}
 
 pytestmark = [pytest.mark.keras, pytest.mark.chapter("02", "09")]
 
@@ -35,7 +40,7 @@ def models_alike():
 def test_each_library_takes_the_steps_of_numpys_formula(float64):
     models = models_alike()
     start = get_weights(models["NumPy"])
-    losses = train_pairs(models, batch_at, 12, 0.01, 3, 20, beta_2=0.98, clip_norm=0.1)
+    losses = train_pairs(TRAINING, models, batch_at, 12, 0.01, 3, 20, beta_2=0.98, clip_norm=0.1)
     assert {name: each.shape for name, each in losses.items()} == dict.fromkeys(losses, (12,))
     for name in ("PyTorch", "Keras"):
         np.testing.assert_allclose(losses[name], losses[f"NumPy as {name}"], rtol=1e-12)
