@@ -9,6 +9,8 @@ from shared.conformance import laws
 from shared.numpy.models import Linear, Module
 from shared.pytorch import models as pytorch_models
 
+pytestmark = pytest.mark.chapter("02")
+
 X = {"x": np.arange(24.0).reshape(2, 4, 3)}
 OTHERS = {"x": -X["x"]}
 

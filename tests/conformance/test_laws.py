@@ -117,6 +117,7 @@ def public_layers() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.chapter("02")
 def test_every_layer_is_a_subject():
     """Or OTHERS says why it isn't: a new class of a chapter is a row in shared/conformance/subjects.py."""
     listed: dict[str, set[str]] = {}

@@ -171,7 +171,7 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
     selected = selection.chapter_tests("06")
     assert selected == selection.chapter_tests("6") == selection.chapter_tests("06_attention")
     assert selected[:3] == ["notebooks/06_attention", "tests/06_attention", "tests/form"]
-    marked = {"tests/frameworks/test_parity.py", "tests/frameworks/test_devices.py"}
+    marked = {"tests/conformance/test_laws.py", "tests/frameworks/test_devices.py"}
     assert marked <= set(selected) and "tests/drawing/test_gpt.py" not in selected
     assert "tests/data/test_dna.py" not in selected and selected[-2:] == ["--chapter", "06"]
     with pytest.raises(SystemExit, match="chapter=99"):
