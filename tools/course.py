@@ -122,12 +122,9 @@ def test_backends(environment: Environment, arguments: argparse.Namespace) -> No
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     for backend in ("torch", "jax"):
         print(f"Keras on {backend}", flush=True)
-        environment.run(
-            *(environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"),
-            *("-o", "addopts=--dist=loadfile --import-mode=importlib", *files),
-            **one_thread,
-            KERAS_BACKEND=backend,
-        )
+        command = [environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"]
+        command += ["-o", "addopts=--dist=loadfile --import-mode=importlib", *files]
+        environment.run(*command, **one_thread, KERAS_BACKEND=backend)
 
 
 def test_orders(environment: Environment, arguments: argparse.Namespace) -> None:

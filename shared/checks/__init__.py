@@ -167,7 +167,7 @@ def check_32_bits(**values: Any) -> None:
     for name, value in values.items():
         for number in _extremes(value):
             if not -(2**31) <= number < 2**31:
-                raise ValueError(f"{name} holds {number}: expected ids inside the vocabulary")
+                raise ValueError(f"{name} holds {number}: expected whole numbers from -2**31 to 2**31 - 1")
 
 
 def _extremes(value: Any) -> tuple:

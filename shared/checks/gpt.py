@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from shared.checks import check_number, check_positive
+from shared.checks import check_number, check_positive, known_values
 
 
 def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
@@ -25,8 +25,11 @@ def check_context(length: int | None, cached: Any, max_length: int) -> None:
         raise ValueError(f"length {cached + length} is over max_length={max_length}{note}")
 
 
-def check_sample(probs: np.ndarray, uniforms: np.ndarray) -> None:
-    """Raise ValueError unless each row of probs is finite and not negative, with one above 0, and uniforms are in [0, 1)."""
+def check_sample(probs: Any, uniforms: Any) -> None:
+    """Raise ValueError unless rows of probs are finite, not negative, and one is above 0, and uniforms in [0, 1), as far as values are known."""
+    probs, uniforms = known_values(probs), known_values(uniforms)
+    if probs is None or uniforms is None:
+        return
     totals = probs.sum(axis=-1)
     for row in np.flatnonzero(~((0 < totals) & (totals < np.inf)) | (probs < 0).any(axis=-1))[:1]:
         raise ValueError(

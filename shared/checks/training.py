@@ -17,7 +17,7 @@ def check_classes(targets: Any, classes: int, ignore_index: int | None = None) -
     wrong = kept[(kept < 0) | (kept >= classes) | (kept % 1 != 0)]
     if wrong.size:
         ignored = "" if ignore_index is None else f", and is not ignore_index={ignore_index}"
-        raise ValueError(f"target {wrong[0]} is none of the {classes} classes{ignored}")
+        raise ValueError(f"target {wrong[0]:.17g} is none of the {classes} classes{ignored}")
 
 
 def nothing_counts(ignore_index: int) -> str:

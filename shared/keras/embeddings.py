@@ -16,7 +16,7 @@ from .. import private
 
 # %% ../../notebooks/05_embeddings/keras.ipynb #implementation-3
 def _as_ids(tokens: Any, vocab_size: int) -> Any:
-    """Ids as whole numbers, 64 bits wide; ValueError if a value is known and is no id."""
+    """Ids as whole numbers; ValueError if a value is known and is no id."""
     values = known_values(tokens)
     if values is not None and values.dtype.kind == "f":
         is_id = (values == np.trunc(values)) & (abs(values) < 2**31)

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_positive, check_rate, check_shape, known_values
+from ..checks import check_positive, check_rate, check_shape
 from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
@@ -343,9 +343,7 @@ def sample(
 
     uniforms are random numbers in [0, 1). A token of probability 0 is never sampled.
     """
-    values = known_values(probs), known_values(uniforms)  # None in a compiled call
-    if values[0] is not None and values[1] is not None:
-        check_sample(*values)
+    check_sample(probs, uniforms)  # if they have values yet
 
     # 1 add up from the left
     sums = ops.cumsum(probs, axis=-1)

@@ -83,8 +83,8 @@ def _token_losses(logits: Any, targets: Any, label_smoothing: float) -> Any:
 class SparseCrossEntropy(keras.losses.Loss):
     """The cross-entropy of logits and class numbers, with label smoothing, in nats.
 
-    The mean weighted by sample_weight, which is 0 for a target that doesn't count. The
-    weights have as many axes as the targets; along one of length 1, one is for all.
+    The mean weighted by sample_weight, which is 0 for a target that doesn't count. It has
+    the axes of the targets, or length 1 along an axis where one weight is for all.
     Source: label smoothing as in Szegedy et al. 2016, section 7.
     """
 
@@ -115,7 +115,7 @@ class SparseCrossEntropy(keras.losses.Loss):
         return super().__call__(y_true, y_pred, sample_weight)
 
     def call(self, y_true, y_pred):
-        targets = ops.cast(y_true, "int32")  # from floats
+        targets = ops.cast(y_true, "int32")  # __call__ has made them floats
         return _token_losses(y_pred, targets, self.label_smoothing)
 
     def get_config(self) -> dict[str, Any]:

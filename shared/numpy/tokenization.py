@@ -131,7 +131,7 @@ class SimpleTokenizer:
 # %% ../../notebooks/04_tokenization/numpy.ipynb #implementation-8
 @functools.cache
 def _stand_in(character: str) -> str:
-    """A character for the class: L letter, 0 digit, newline white space, ! the rest.
+    """A character for the class: L letter, 0 number, newline white space, ! the rest.
 
     A space, an apostrophe and an English letter stay.
     """
