@@ -238,9 +238,7 @@ def pretrain(environment: Environment, arguments: argparse.Namespace) -> None:
     """train the language model of chapter 15, an hour or so; FILE=my.txt for your own text, STEPS=500, FOLDER=models/my_gpt"""
     environment.set_up()
     options = [f"--{name}={value}" for name in ("folder", "steps", "file") if (value := getattr(arguments, name))]
-    environment.run(
-        environment.python, "-c", "import shared.notebook; from shared.pytorch.real_text import main; main()", *options
-    )
+    environment.run(environment.python, "tools/pretrain.py", *options)
 
 
 def lint(environment: Environment, arguments: argparse.Namespace) -> None:
