@@ -1,9 +1,12 @@
 """Arrays of any framework as NumPy's, and NumPy's as those of a framework."""
 
+import importlib
 import sys
 from typing import Any
 
 import numpy as np
+
+from shared.checks import check_choice
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
@@ -31,8 +34,9 @@ def framework_of(model: Any) -> str:
 
 def from_numpy(array: Any, framework: str) -> Any:
     """An array of NumPy as a tensor of a framework: numpy, pytorch or keras; anything else as it is."""
+    check_choice(("numpy", "pytorch", "keras"), framework=framework)
     if not isinstance(array, np.ndarray) or framework == "numpy":
         return array
     if framework == "pytorch":
-        return sys.modules["torch"].tensor(array)
-    return sys.modules["keras"].ops.convert_to_tensor(array)
+        return importlib.import_module("torch").tensor(array)
+    return importlib.import_module("keras").ops.convert_to_tensor(array)

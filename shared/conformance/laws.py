@@ -59,16 +59,26 @@ def called(model: Any, training: bool = False, framework: str | None = None, **n
     return call
 
 
+def relative_difference(first: Any, second: Any) -> float:
+    """The largest difference, relative to the largest value of the second (at least 1); infinite if shapes differ or one isn't finite."""
+    first, second = as_numpy(first), as_numpy(second)
+    if first.shape != second.shape:
+        return math.inf
+    scale = max(1.0, float(np.abs(second).max(initial=0.0)))
+    largest = float(np.abs(first.astype(np.float64) - second).max(initial=0.0)) / scale
+    return largest if math.isfinite(largest) else math.inf
+
+
 def one_function(first: Callable, second: Callable, inputs: Arrays, below: float = 1e-10) -> Finding:
     """Two functions give the same output."""
-    difference = _difference(first(**inputs), second(**inputs))
+    difference = relative_difference(first(**inputs), second(**inputs))
     return _small("the two differ by", difference, below)
 
 
 def same_each_time(call: Callable, inputs: Arrays) -> Finding:
     """A function gives the same twice, and leaves its inputs as they were."""
     before = {name: np.copy(array) for name, array in inputs.items()}
-    difference = _difference(call(**inputs), call(**inputs))
+    difference = relative_difference(call(**inputs), call(**inputs))
     changed = [name for name, array in inputs.items() if not np.array_equal(array, before[name])]
     if changed:
         return Finding(False, f"the call changes its input {', '.join(changed)}")
@@ -77,9 +87,9 @@ def same_each_time(call: Callable, inputs: Arrays) -> Finding:
 
 def drops_in_training_only(training: Callable, evaluation: Callable, inputs: Arrays) -> Finding:
     """Dropout acts when a model is trained, anew in each call, and not when it is evaluated."""
-    drawn = _difference(training(**inputs), training(**inputs))
-    still = _difference(evaluation(**inputs), evaluation(**inputs))
-    apart = _difference(training(**inputs), evaluation(**inputs))
+    drawn = relative_difference(training(**inputs), training(**inputs))
+    still = relative_difference(evaluation(**inputs), evaluation(**inputs))
+    apart = relative_difference(training(**inputs), evaluation(**inputs))
     return Finding(
         still == 0 < min(drawn, apart),
         f"two calls differ by {short(still)} in evaluation, which must be 0, and by {short(drawn)} in training, which must be more",
@@ -95,11 +105,11 @@ def hides_padding(
         shows: the same as padded, but not hidden, which must change the output; None where nothing can say so.
     """
     output = call(**inputs)
-    difference = _difference(call(**padded)[: len(output), : output.shape[1]], output)
+    difference = relative_difference(call(**padded)[: len(output), : output.shape[1]], output)
     finding = _small("padding changes the outputs before it by", difference, below)
     if shows is None or not finding:
         return finding
-    shown = _difference(call(**shows)[: len(output), : output.shape[1]], output)
+    shown = relative_difference(call(**shows)[: len(output), : output.shape[1]], output)
     return Finding(shown > below, f"{finding.sentence}, and without the mask by {short(shown)}, must be more")
 
 
@@ -110,8 +120,8 @@ def hides_the_future(call: Callable, inputs: Arrays, others: Arrays, name: str, 
         changed = np.copy(inputs[name])
         changed[:, position:] = others[name][:, position:]
         moved = call(**inputs | {name: changed})
-        earlier = max(earlier, _difference(moved[:, :position], output[:, :position]))
-        own = min(own, _difference(moved[:, position], output[:, position]))
+        earlier = max(earlier, relative_difference(moved[:, :position], output[:, :position]))
+        own = min(own, relative_difference(moved[:, position], output[:, position]))
     return Finding(
         earlier <= below < own,
         f"another future changes an output by {short(earlier)}, must be below {short(below)}; another token its own by {short(own)}",
@@ -125,16 +135,16 @@ def cache_changes_nothing(
     cache, outputs = make_cache(), []
     for piece in np.split(inputs[name], np.cumsum(pieces)[:-1], axis=1):
         outputs.append(call(**{name: piece}, cache=cache))
-    difference = _difference(np.concatenate(outputs, axis=1), call(**inputs))
+    difference = relative_difference(np.concatenate(outputs, axis=1), call(**inputs))
     return _small("outputs with a cache differ from those without by", difference, below)
 
 
 def saving_changes_nothing(model: Any, other: Any, inputs: Arrays, path: Path) -> Finding:
     """Weights that one model has saved make of another, which had others, the same function, to the last bit."""
-    before = _difference(called(other)(**inputs), called(model)(**inputs))
+    before = relative_difference(called(other)(**inputs), called(model)(**inputs))
     save_weights(model, path)
     load_weights(other, path)
-    after = _difference(called(other)(**inputs), called(model)(**inputs))
+    after = relative_difference(called(other)(**inputs), called(model)(**inputs))
     names = list(get_weights(model)) == list(get_weights(other))
     return Finding(
         names and after == 0 < before,
@@ -182,7 +192,7 @@ def compiles_to_one_graph(model: Any, tensors: Mapping[str, Any]) -> Finding:
     with torch.no_grad():
         output, expected = compiled(**tensors), model(**tensors)
     first, second = (as_numpy(each[0] if isinstance(each, tuple | list) else each) for each in (output, expected))
-    difference = _difference(first, second)
+    difference = relative_difference(first, second)
     return Finding(difference == 0, f"compiled to one graph, the output differs by {short(difference)}, must be 0")
 
 
@@ -196,7 +206,7 @@ def adds_up_gradients(module: Any, inputs: Arrays, grad_output: np.ndarray) -> F
     twice = module.gradients()
     # in float32 the second pass may sum in another order than the first plus itself
     rounding = 8 * float(np.finfo(grad_output.dtype).eps)
-    difference = max((_difference(twice[name], 2 * gradient) for name, gradient in once.items()), default=0.0)
+    difference = max((relative_difference(twice[name], 2 * gradient) for name, gradient in once.items()), default=0.0)
     kept = all(gradient.dtype == grad_output.dtype for gradient in twice.values())
     return Finding(
         kept and difference <= rounding,
@@ -341,15 +351,6 @@ def _sized(array: np.ndarray, forms: list[Any]) -> set[str]:
 def _is_named(name: str, line: str) -> bool:
     words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in line).split()
     return name in words
-
-
-def _difference(first: np.ndarray, second: np.ndarray) -> float:
-    """The largest difference, relative to the largest value of the second (at least 1); infinite if shapes differ or one isn't finite."""
-    if first.shape != second.shape:
-        return math.inf
-    scale = max(1.0, float(np.abs(second).max(initial=0.0)))
-    largest = float(np.abs(first.astype(np.float64) - second).max(initial=0.0)) / scale
-    return largest if math.isfinite(largest) else math.inf
 
 
 def _small(what: str, difference: float, below: float) -> Finding:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from shared.arrays import as_numpy
+from shared.conformance.laws import relative_difference
 from shared.evidence import short
 from shared.frameworks.weights import get_weights, set_weights, slots
 
@@ -109,8 +110,7 @@ def difference(name: str, against: str, value: Any, reference: Any, tolerance: f
     value, reference = as_numpy(value), as_numpy(reference)
     if value.shape != reference.shape:
         raise AssertionError(f"{name} has shape {value.shape}, and {against} has {reference.shape}")
-    scale = max(1.0, np.abs(reference).max(initial=0.0))
-    largest = float(np.abs(value - reference).max(initial=0.0) / scale)
+    largest = relative_difference(value, reference)
     return Row(name, against, value.shape, bool(np.array_equal(value, reference)), largest <= tolerance, largest)
 
 
