@@ -200,7 +200,7 @@ def pictures(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def pins(environment: Environment, arguments: argparse.Namespace) -> None:
-    """resolve pins.txt again from pyproject.toml, and write what pip and conda install"""
+    """resolve pins.txt again from pyproject.toml"""
     environment.set_up()
     pinning.write_pins(environment)
 

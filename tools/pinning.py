@@ -1,13 +1,12 @@
-"""What is installed, on every system: resolved from pyproject.toml into pins.txt, and written for pip and conda."""
+"""What is installed, on every system: resolved from pyproject.toml into pins.txt."""
 
 from __future__ import annotations
 
 import itertools
 import subprocess
 import sys
-from collections.abc import Sequence
 
-from installation import FRAMEWORKS, ROOT, Environment
+from installation import ROOT, Environment
 
 PYTHONS = ("3.11", "3.12", "3.13")
 # What `uv pip compile` calls the systems of the readers.
@@ -17,32 +16,15 @@ PLATFORMS = {
     "macOS 14, Apple silicon": "aarch64-apple-darwin",
     "Windows": "windows",
 }
-# What is pinned, besides what a reader needs, and what the benchmarks add where they can.
-GROUPS = ("setup", "test", "browser", "book", "slides")
+# What is pinned, besides what a reader needs.
+GROUPS = ("setup", "test", "browser", "book", "slides", "bench")
 
 
-# What pip installs, and conda with it.
-REQUIREMENTS = f"""# What a reader needs to read and run the notebooks, at the exact versions of pins.txt. Written by `make pins`.
---constraint pins.txt
---editable .[{",".join(FRAMEWORKS)}]
-"""
-CONDA = f"""# For conda: `conda env create --file environment.yml`, `conda activate three-ways`, `python tools/course.py --here lab`.
-# Written by `make pins`.
-name: three-ways
-channels: [conda-forge]
-dependencies:
-  - python={PYTHONS[0]}
-  - pip
-  - pip:
-      - -r requirements.txt
-"""
-
-
-def compile_pins(environment: Environment, groups: Sequence[str], *options: str) -> str:
+def compile_pins(environment: Environment, *options: str) -> str:
     """What uv resolves from pyproject.toml, for the public index and wheels alone."""
     command = [environment.python, "-m", "uv", "pip", "compile", "pyproject.toml", "--no-config", "--quiet"]
     command += ["--all-extras", "--only-binary", ":all:", "--no-header", "--no-annotate", *options]
-    command += [part for group in groups for part in ("--group", group)]
+    command += [part for group in GROUPS for part in ("--group", group)]
     variables = {key: value for key, value in environment.variables.items() if key != "UV_FIND_LINKS"}
     variables["MACOSX_DEPLOYMENT_TARGET"] = "14.0"  # for PyTorch on a Mac; other systems do not read it
     found = subprocess.run([str(part) for part in command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False)  # fmt: skip
@@ -52,11 +34,8 @@ def compile_pins(environment: Environment, groups: Sequence[str], *options: str)
 
 
 def write_pins(environment: Environment) -> None:
-    """Resolve pins.txt again, for every system and Python, and write what installs from it; a pin that still fits stays."""
-    options = ("--universal", "--python-version", PYTHONS[0], "--output-file", "pins.txt")
-    compile_pins(environment, [*GROUPS, "bench"], *options)
-    for name, text in (("requirements.txt", REQUIREMENTS), ("environment.yml", CONDA)):
-        (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
+    """Resolve pins.txt again, for every system and Python; a pin that still fits stays."""
+    compile_pins(environment, "--universal", "--python-version", PYTHONS[0], "--output-file", "pins.txt")
 
 
 def unpinned(environment: Environment) -> list[str]:
@@ -64,9 +43,8 @@ def unpinned(environment: Environment) -> list[str]:
     pinned = {line.split(" ;")[0].strip() for line in (ROOT / "pins.txt").read_text("utf-8").splitlines()}
     missing = set()
     for (system, name), python in itertools.product(PLATFORMS.items(), PYTHONS):
-        groups = [*GROUPS, *(["bench"] if name != "windows" else [])]  # TensorFlow Text has no wheel
         options = ("--python-platform", name, "--python-version", python, "--constraint", "pins.txt")
-        found = compile_pins(environment, groups, *options).split()
+        found = compile_pins(environment, *options).split()
         lacking = sorted(set(found) - pinned)
         note = f"; not in pins.txt: {', '.join(lacking)}" if lacking else ""
         print(f"{system:24} Python {python}  {len(found)} wheels{note}", flush=True)
