@@ -30,7 +30,6 @@ BESIDE = {
 }
 TABLE = "shared/course.toml"
 TRACKS = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Compare"}
-TWINS = ("numpy", "pytorch", "keras")
 # Where the compare notebook says what the twins say under a heading, and the other way round; its top where there is no such place.
 TO_COMPARE = {
     "Build it": "Step by step",
@@ -134,8 +133,6 @@ def read_notebook(root: Path, path: str) -> Page:
     page.minutes = int(found[1]) if found else None
     if not page.title:
         page.wrong.append(f"{path}: expected a title, a line that starts with #")
-    elif page.minutes is None and path not in BESIDE:
-        page.complain(page.title, "the opening must say how long it takes, as in About 45 minutes")
     return page
 
 
@@ -186,8 +183,6 @@ class Course:
         for part, name in QUOTE.findall(self.first_page):
             if name not in self.cells or (part == "output" and len(self.cells[name].get("outputs", ())) != 1):
                 self.wrong.append(f"book/index.md: {{{{{part} {name}}}}}: expected a cell of {MAP} with one output")
-        for chapter in self.chapters:
-            self.compare_headings(chapter)
         for page in self.pages.values():
             for target, under in page.links:
                 self.follow(page, target, under)
@@ -205,22 +200,6 @@ class Course:
             else:
                 self.wrong.append(f"notebooks/{folder}: there is no {track}.ipynb")
         return Chapter(folder, row["title"], pages)
-
-    def compare_headings(self, chapter: Chapter) -> None:
-        """Twins have the same `##` headings, and compare those that they lead to."""
-        twins = [chapter.pages[track] for track in TWINS if track in chapter.pages]
-        wanted = list(dict.fromkeys(heading for page in twins for heading in page.sections()))
-        for page in twins:
-            for heading in wanted:
-                if heading not in page.sections():
-                    other = next(twin for twin in twins if heading in twin.sections())
-                    self.wrong.append(f'{page.path}: the heading "{heading}" is missing; {other.path} has it')
-        compare = chapter.pages.get("compare")
-        for here, there in TO_COMPARE.items():
-            if compare and here in wanted and there not in compare.sections():
-                self.wrong.append(
-                    f'{compare.path}: the heading "{there}" is missing; "{here}" of the twins leads to it'
-                )
 
     def follow(self, page: Page, target: str, under: str) -> None:
         """See that a link leads somewhere."""

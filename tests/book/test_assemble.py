@@ -105,27 +105,26 @@ def test_the_first_page_shows_a_table_as_it_is_stored_and_names_a_cell_that_is_n
     assemble.lay_out(Course(course), course / "out")
     assert "````{raw} html\n<table></table>\n````" in (course / "out/index.md").read_text(encoding="utf-8")
     (course / "book/index.md").write_text("# Book\n\n{{output nowhere}} {{output empty}} {{source empty}}", "utf-8")
-    message = "expected a cell of notebooks/00_start_here.ipynb with one output"
-    assert Course(course).wrong == [f"book/index.md: {{{{output {name}}}}}: {message}" for name in ("nowhere", "empty")]
-
-
-LINK = 'notebooks/02_second/keras.ipynb, under "Use them": the link to '
+    first, second = Course(course).wrong
+    assert "index.md: {{output nowhere}}" in first and "index.md: {{output empty}}" in second
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "target", "kind"),
     [
-        ("[x](nowhere.ipynb)", "nowhere.ipynb leads to a file that does not exist"),
-        ("[x](../../../elsewhere.txt)", "../../../elsewhere.txt leads to a file that does not exist"),
-        ("![x](figure.png)", "figure.png leads to a file that does not exist"),
-        ("[x](numpy.ipynb#Nothing)", "numpy.ipynb#Nothing leads to a heading that notebooks/02_second/numpy.ipynb does not have"),
-        ("[x](#check-it)", "#check-it leads to a heading that notebooks/02_second/keras.ipynb does not have"),
-        ("[`a` [MASK]](../01_first/)", "../01_first/ leads to a folder, and the book has no page for that"),
+        ("[x](nowhere.ipynb)", "nowhere.ipynb", "file"),
+        ("[x](../../../elsewhere.txt)", "../../../elsewhere.txt", "file"),
+        ("![x](figure.png)", "figure.png", "file"),
+        ("[x](numpy.ipynb#Nothing)", "numpy.ipynb#Nothing", "heading"),
+        ("[x](#check-it)", "#check-it", "heading"),
+        ("[`a` [MASK]](../01_first/)", "../01_first/", "folder"),
     ],
-)  # fmt: skip
-def test_a_dead_link_is_told_with_its_file_and_heading(course, text, message):
+)
+def test_a_dead_link_is_told_with_its_file_and_heading(course, text, target, kind):
     notebook(course, "notebooks/02_second/keras.ipynb", LESSON, markdown(f"### Use them\n\nSee {text}."))
-    assert Course(course).wrong == [LINK + message]
+    [line] = Course(course).wrong
+    assert line.startswith('notebooks/02_second/keras.ipynb, under "Use them"')
+    assert f"{target} leads to a {kind}" in line
 
 
 @pytest.mark.parametrize(
@@ -164,36 +163,16 @@ def test_a_notebook_without_outputs_is_told(course, count):
         *(markdown(f"## {heading}\n\nText.") for heading in LESSON),
         code("print(1)", count),
     )
-    assert Course(course).wrong == [
-        'notebooks/01_first/pytorch.ipynb, under "A title": the notebook has no outputs; make run stores them'
-    ]
+    [line] = Course(course).wrong
+    assert line.startswith("notebooks/01_first/pytorch.ipynb") and "no outputs" in line
 
 
 def test_a_cell_that_was_not_run_and_one_that_failed_are_told(course):
     more = (code("x = 1", None), code("", None), code("int('a')", 3, FAILED))
     notebook(course, "notebooks/01_first/keras.ipynb", LESSON, *more)
-    place = 'notebooks/01_first/keras.ipynb, under "Next": cell code '
-    assert Course(course).wrong == [
-        place + "has no stored output; make run stores it",
-        place + "ended in ValueError: no",
-    ]
-
-
-def test_a_heading_that_a_twin_lacks_is_told(course):
-    notebook(course, "notebooks/01_first/keras.ipynb", tuple(each for each in LESSON if each != "Pitfalls"))
-    notebook(course, "notebooks/02_second/pytorch.ipynb", (*LESSON, "More"))
-    assert Course(course).wrong == [
-        'notebooks/01_first/keras.ipynb: the heading "Pitfalls" is missing; notebooks/01_first/numpy.ipynb has it',
-        'notebooks/02_second/numpy.ipynb: the heading "More" is missing; notebooks/02_second/pytorch.ipynb has it',
-        'notebooks/02_second/keras.ipynb: the heading "More" is missing; notebooks/02_second/pytorch.ipynb has it',
-    ]
-
-
-def test_a_heading_that_compare_lacks_is_told(course):
-    notebook(course, "notebooks/01_first/compare.ipynb", tuple(each for each in COMPARISON if each != "Proof"))
-    assert Course(course).wrong == [
-        'notebooks/01_first/compare.ipynb: the heading "Proof" is missing; "Check it" of the twins leads to it'
-    ]
+    first, second = Course(course).wrong
+    assert "keras.ipynb" in first and "no stored output" in first
+    assert "keras.ipynb" in second and "ValueError: no" in second
 
 
 def test_what_else_is_wrong_is_told(course):
@@ -204,15 +183,9 @@ def test_what_else_is_wrong_is_told(course):
     for track in ("pytorch", "keras"):
         notebook(course, f"notebooks/03_third/{track}.ipynb", LESSON)
     write(course, "notebooks/03_third/compare.ipynb", markdown("# A title"), code("1", 1, PRINTED))
-    wrong = Course(course).wrong
-    for message in (
-        "notebooks/01_first: there is no keras.ipynb",
-        "notebooks/01_first/pytorch.ipynb: this is not a notebook",
-        "notebooks/03_third/numpy.ipynb: expected a title, a line that starts with #",
-        'notebooks/03_third/compare.ipynb, under "A title": the opening must say how long it takes, as in About 45 minutes',
-    ):
-        assert message in wrong
-    assert not [line for line in wrong if "fourth" in line], "a draft is in no book"
+    first, second, third = Course(course).wrong  # the fourth chapter is a draft, and in no book
+    assert "01_first" in first and "keras.ipynb" in first
+    assert "01_first/pytorch.ipynb" in second and "03_third/numpy.ipynb" in third and "title" in third
 
 
 def test_a_wrong_course_ends_the_build_with_every_place_and_leaves_no_book(course):
@@ -222,14 +195,11 @@ def test_a_wrong_course_ends_the_build_with_every_place_and_leaves_no_book(cours
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert (course / "book/_build/source/index.md").is_file()
     shutil.rmtree(course / "book/_build")
-    notebook(course, "notebooks/02_second/keras.ipynb", LESSON[1:], markdown("[x](y.ipynb)"))
+    notebook(course, "notebooks/02_second/keras.ipynb", LESSON, markdown("[x](y.ipynb) [x](z.ipynb)"))
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1 and result.stdout == ""
-    assert result.stderr.splitlines() == [
-        'notebooks/02_second/keras.ipynb: the heading "Why" is missing; notebooks/02_second/numpy.ipynb has it',
-        'notebooks/02_second/keras.ipynb, under "Next": the link to y.ipynb leads to a file that does not exist',
-        "The book was not built: 2 mistakes in its sources.",
-    ]
+    first, second, summary = result.stderr.splitlines()
+    assert "y.ipynb" in first and "z.ipynb" in second and "2 mistakes" in summary
     assert not (course / "book/_build").exists()
 
 
@@ -292,9 +262,8 @@ def test_the_teachers_pages_are_those_that_there_are(course):
     (course / "teachers/01_first.md").write_text("# Teaching the second\n\nBack to [the start](README.md).\n")
     (course / "teachers/README.md").write_text("# How to teach it\n\n[x](02_second.md) [y](nothing.md)\n")
     found = Course(course)
-    assert found.wrong == [
-        'teachers/README.md, under "How to teach it": the link to nothing.md leads to a file that does not exist'
-    ]
+    [line] = found.wrong
+    assert line.startswith("teachers/README.md") and "nothing.md" in line
     assemble.lay_out(found, course / "all")
     opening = (course / "all/teachers/index.md").read_text()
     assert opening.startswith("# How to teach it")

@@ -115,10 +115,13 @@ def test_figures_are_described_to_a_screen_reader(page, lab):
             page.mouse.move(500, 500)
             page.mouse.wheel(0, 700)
             page.wait_for_timeout(100)
-    assert any(text.startswith("Arrows in the plane of nature and money: the at (0, 0)") for text in heard)
-    assert any(text.startswith("Multi-head attention: ") for text in heard)
-    assert any(text.startswith("Attention map, what the head learned: ") for text in heard)
-    assert "The steps of MultiHeadAttention in NumPy, PyTorch and Keras" in heard
+    for words in (
+        "Arrows in the plane",
+        "Multi-head attention: ",
+        "Attention map, ",
+        "The steps of MultiHeadAttention",
+    ):
+        assert any(text.startswith(words) for text in heard), words
 
 
 def test_a_later_section_is_collapsed_and_an_answer_is_hidden_until_its_cell_is_run(page, lab, screenshots):

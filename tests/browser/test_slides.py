@@ -151,8 +151,8 @@ def test_what_is_wrong_is_said(tmp_path):
     )
     assert result.returncode == 1 and result.stderr.startswith("chapter=99: expected one of 01, 02")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title\n\n## Why\n\nText.")])
-    with pytest.raises(SystemExit, match=r'x.ipynb: the heading "By hand" is missing'):
+    with pytest.raises(SystemExit, match='x.ipynb.*"By hand"'):
         make_slides.lay_out(notebook, Path("x.ipynb"))
     notebook.cells += [nbformat.v4.new_markdown_cell("## By hand\n\nText."), nbformat.v4.new_code_cell("1")]
-    with pytest.raises(SystemExit, match=r"has no stored output; make run stores it"):
+    with pytest.raises(SystemExit, match="no stored output"):
         make_slides.lay_out(notebook, Path("x.ipynb"))

@@ -175,10 +175,12 @@ def test_the_task_asks_once_behind_each_paragraph(tokenizer):
 REFUSED = [
     *((lambda t, modules=modules: corpus.split(made(modules)), "paragraphs") for modules in (0, 1, 2)),
     *(
-        (lambda t, call=call, tokens=tokens: call(tokens, 8), "tokens")
-        for call in (corpus.windows, lambda tokens, length: corpus.random_windows(tokens, length, 2))
-        for tokens in (np.arange(8), np.arange(5), np.zeros((3, 20), int))
+        (lambda t, tokens=tokens: corpus.windows(tokens, 8), "tokens")
+        for tokens in (np.arange(8), np.zeros((3, 20), int))
     ),
+    (lambda t: corpus.random_windows(np.arange(8), 8, 2), "tokens"),
+    (lambda t: corpus.windows(np.arange(8), 0), "length"),
+    (lambda t: corpus.random_windows(np.arange(8), 4, 0), "batch_size"),
     (lambda t: corpus.which_package(t, made(6), 7, 12), "each"),
     (lambda t: corpus.which_package(t, [], 1, 12), "each"),
     (lambda t: corpus.which_package(t, made(6), 0, 12), "each"),

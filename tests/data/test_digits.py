@@ -13,14 +13,13 @@ def test_every_example_comes_once_in_an_epoch_and_the_orders_differ():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "name"),
+    ("arguments", "name"),
     [
-        ((10, 11, 1), ValueError, "batch_size"),
-        ((10, 0, 1), ValueError, "batch_size"),
-        ((10, 5, 1, -1), ValueError, "seed"),
-        ((10, 5, 1, "0"), TypeError, "seed"),
+        ((10, 11, 1), "batch_size"),
+        ((10, 0, 1), "batch_size"),
+        ((10, 5, 1, -1), "seed"),
     ],
 )
-def test_what_is_refused_is_named(arguments, error, name):
-    with pytest.raises(error, match=rf"\b{name}\b"):
+def test_what_is_refused_is_named(arguments, name):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         digits.batches(*arguments)

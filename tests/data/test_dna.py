@@ -487,7 +487,7 @@ def test_fasta_as_biopython_reads_it(tmp_path_factory, pairs, width, lower):
 BAD_FILES = [
     (read_csv, "", "is empty"),
     (read_csv, "ancestor,child\nA,A\n", "no column descendant"),
-    (read_csv, "ACG;ACG\n", "no column ancestor and no column descendant"),
+    (read_csv, "ACG;ACG\n", "ancestor .*descendant"),
     (read_csv, "ancestor,descendant\n\n", "no pairs"),
     (read_csv, " \n,\n\n", "is empty"),
     (read_csv, "ancestor,descendant,ancestor\nA,A,C\n", r"\bcolumns ancestor\b"),
@@ -533,20 +533,17 @@ def test_missing_files(tmp_path):
 
 
 def refused_by_a_process(kind, name: str) -> list:
-    wrong_types, too_large = (True, "0.1", None, 1j), (1.01,) if name in ("p", "polymorphism", "c") else ()
-    return [
-        *((lambda value=value: kind(**{name: value}), TypeError, name) for value in wrong_types),
-        *((lambda value=value: kind(**{name: value}), ValueError, name) for value in (-0.1, math.nan, math.inf)),
-        *((lambda value=value: kind(**{name: value}), ValueError, name) for value in too_large),
-    ]
+    rows = [("0.1", TypeError), (-0.1, ValueError)]
+    rows += [(1.01, ValueError)] if name in ("p", "polymorphism", "c") else []
+    return [(lambda value=value: kind(**{name: value}), error, name) for value, error in rows]
 
 
-def refused_as_codes(process: Process) -> list:
+def refused_as_codes() -> list:
     def sample(codes):
-        return process.sample(codes, np.random.default_rng(0))
+        return AToG().sample(codes, np.random.default_rng(0))
 
-    rows = [(lambda: process.sample([[0, 1]], 0), TypeError, "rng")]
-    for function in (process.probabilities, sample):
+    rows = [(lambda: AToG().sample([[0, 1]], 0), TypeError, "rng")]
+    for function in (AToG().probabilities, sample):
         rows += [
             (lambda function=function: function([[0, 5]]), ValueError, "ancestors hold the code 5"),
             (lambda function=function: function([[0, -1]]), ValueError, "ancestors hold the code -1"),
@@ -556,48 +553,7 @@ def refused_as_codes(process: Process) -> list:
     return rows
 
 
-def refused_by_simulation(function) -> list:
-    def call(**wrong):
-        return function(**{"process": AToG(), "num_pairs": 3, "length": 4, "seed": 0, **wrong})
-
-    return [
-        (lambda: call(process=AToG), TypeError, "process"),
-        (lambda: call(process="AToG"), TypeError, "process"),
-        (lambda: call(num_pairs=0), ValueError, "num_pairs"),
-        (lambda: call(num_pairs=2.0), TypeError, "num_pairs"),
-        (lambda: call(num_pairs=True), TypeError, "num_pairs"),
-        (lambda: call(length=0), ValueError, "length"),
-        (lambda: call(length=(0, 3)), ValueError, "length"),
-        (lambda: call(length=(3, 2.5)), TypeError, "length"),
-        (lambda: call(length=(9, 3)), ValueError, "length"),
-        (lambda: call(length=(1, 2, 3)), TypeError, "length"),
-        (lambda: call(seed=None), TypeError, "seed"),
-        (lambda: call(seed=0.5), TypeError, "seed"),
-        (lambda: call(seed=True), TypeError, "seed"),
-        (lambda: call(seed=(0, "1")), TypeError, "seed"),
-        (lambda: call(seed=()), TypeError, "seed"),
-        (lambda: call(seed=-1), ValueError, "seed"),
-    ]
-
-
 UNIFORM = np.full((1, 3, 9), 1 / 9)
-
-
-def refused_by_a_score(function) -> list:
-    rows = [
-        (lambda: function(None, ["ACG"]), TypeError, "process"),
-        (lambda: function(AToG(), [[1, 2, 9]]), ValueError, "vocabulary"),
-        (lambda: function(AToG(), [[1, 8, 6]]), ValueError, "ancestors hold <mask>"),
-        (lambda: function(AToG(), [[1.0, 2.0, 3.0]]), TypeError, "tokens"),
-        (lambda: function(AToG(), [1, 2, 3]), TypeError, "ancestors"),
-        (lambda: function(AToG(), "ACG"), TypeError, "sequences"),
-        (lambda: function(AToG(), ["XCG"]), ValueError, "sequences[0]"),
-    ]
-    if function is not probabilities:
-        rows.append((lambda: function(AToG(), [[0, 0, 0]]), ValueError, "ancestors"))
-    return rows
-
-
 LETTERS = [
     (["ACG", "", "AXT"], "sequences[2]: 'X'"),
     (["é"], "sequences[0]: 'é'"),
@@ -617,26 +573,26 @@ REFUSED = [
         for name in names
         for row in refused_by_a_process(kind, name)
     ),
+    *((lambda t=t: Kimura80(t=t), TypeError, "t") for t in (True, None, 1j)),
+    *((lambda t=t: Kimura80(t=t), ValueError, "t") for t in (math.nan, math.inf)),
     (lambda: AToG(0.7, 0.4), ValueError, "polymorphism"),
-    *(row for process in (AToG(), Kimura80(), CpGDeamination()) for row in refused_as_codes(process)),
-    *(row for function in (simulate, sample_tokens) for row in refused_by_simulation(function)),
+    *refused_as_codes(),
+    (lambda: simulate(AToG, 3, 4, 0), TypeError, "process"),
+    (lambda: simulate(AToG(), 0, 4, 0), ValueError, "num_pairs"),
+    (lambda: simulate(AToG(), 3, (9, 3), 0), ValueError, "length"),
+    (lambda: sample_tokens(AToG(), 3, 4, 0.5), TypeError, "seed"),
     *((lambda sequences=sequences: tokenize_and_pad(sequences), ValueError, name) for sequences, name in LETTERS),
     (lambda: tokenize_and_pad(["ACG", "A" * 80], 64), ValueError, "max_length"),
-    (lambda: tokenize_and_pad(["ACG"], 0), ValueError, "max_length"),
-    (lambda: tokenize_and_pad(["ACG"], 4.0), TypeError, "max_length"),
     (lambda: tokenize_and_pad("ACGT"), TypeError, "sequences"),
-    (lambda: tokenize_and_pad(7), TypeError, "sequences"),
-    (lambda: tokenize_and_pad(["A", 3]), TypeError, "sequences[1]"),
-    (lambda: tokenize_and_pad([]), ValueError, "sequences"),
     (lambda: detokenize([[1, 9]]), ValueError, "vocabulary"),
-    (lambda: detokenize([[1, -1]]), ValueError, "vocabulary"),
-    (lambda: detokenize([[1.0]]), TypeError, "tokens"),
     (lambda: detokenize([1, 2]), TypeError, "tokens"),
-    *(
-        row
-        for function in (probabilities, optimum, per_site_optimum, lambda *given: score(*given, UNIFORM))
-        for row in refused_by_a_score(function)
-    ),
+    (lambda: probabilities(None, ["ACG"]), TypeError, "process"),
+    (lambda: probabilities(AToG(), [[1, 2, 9]]), ValueError, "vocabulary"),
+    (lambda: probabilities(AToG(), [[1, 8, 6]]), ValueError, "ancestors hold <mask>"),
+    (lambda: probabilities(AToG(), [1, 2, 3]), TypeError, "ancestors"),
+    (lambda: optimum(AToG(), "ACG"), TypeError, "sequences"),
+    (lambda: per_site_optimum(AToG(), ["XCG"]), ValueError, "sequences[0]"),
+    (lambda: optimum(AToG(), [[0, 0, 0]]), ValueError, "ancestors"),
     (lambda: score(AToG(), ["ACGT"], UNIFORM), TypeError, "predicted"),
     (lambda: score(AToG(), ["ACG"], UNIFORM[..., :5]), TypeError, "predicted"),
     (lambda: score(AToG(), ["ACG"], 2 * UNIFORM), ValueError, "predicted"),

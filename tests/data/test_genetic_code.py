@@ -138,24 +138,8 @@ def refused_by_an_encoder(encode, name: str) -> list:
     return [
         (lambda: encode(["ACG", "CUA"]), ValueError, f"{name}[1]"),
         (lambda: encode(["ß"]), ValueError, f"{name}[0]"),
-        (lambda: encode([]), ValueError, name),
         (lambda: encode("ACG"), TypeError, name),
-        (lambda: encode(3), TypeError, name),
-        (lambda: encode(["A", None]), TypeError, f"{name}[1]"),
         (lambda: encode(["A", "ACGT"], width - 1), ValueError, "max_length"),
-        (lambda: encode(["A"], 0), ValueError, "max_length"),
-        (lambda: encode(["A"], 4.0), TypeError, "max_length"),
-    ]
-
-
-def refused_by_sample(wrong) -> list:
-    """A number that is not whole, in every place of a number."""
-    return [
-        (lambda: sample(wrong, 3, 0), TypeError, "num_pairs"),
-        (lambda: sample(3, wrong, 0), TypeError, "codons"),
-        (lambda: sample(3, (1, wrong), 0), TypeError, "codons"),
-        (lambda: sample(3, 3, wrong), TypeError, "seed"),
-        (lambda: sample(3, 3, (1, wrong)), TypeError, "seed"),
     ]
 
 
@@ -169,19 +153,14 @@ REFUSED = [
     (lambda: translate("ACGAUG"), ValueError, "letter 5 of dna"),
     (lambda: translate("Aß"), ValueError, "letter 2 of dna"),
     (lambda: translate("ACG ACG"), ValueError, "letter 4 of dna"),
-    *((lambda wrong=wrong: translate(wrong), TypeError, "dna") for wrong in (None, 3, b"ACG", ["ACG"])),
-    *((lambda wrong=wrong: sample(wrong, 3, 0), ValueError, "num_pairs") for wrong in (0, -3)),
-    *((lambda wrong=wrong: sample(3, wrong, 0), ValueError, "codons") for wrong in (0, -3, (0, 4), (-3, 4), (5, 4))),
-    *(row for wrong in (2.0, "3", None, True) for row in refused_by_sample(wrong)),
-    (lambda: sample(3, (1, 2, 3), 0), TypeError, "codons"),
-    (lambda: sample(3, 3, ()), TypeError, "seed"),
-    (lambda: sample(3, 3, -1), ValueError, "seed"),
+    *((lambda wrong=wrong: translate(wrong), TypeError, "dna") for wrong in (b"ACG", ["ACG"])),
+    (lambda: sample(0, 3, 0), ValueError, "num_pairs"),
+    (lambda: sample(3, (5, 4), 0), ValueError, "codons"),
+    (lambda: sample(3, 3, None), TypeError, "seed"),
     *refused_by_an_encoder(encode_source, "sequences"),
     *refused_by_an_encoder(encode_target, "proteins"),
     (lambda: decode_target([1, 3, 2]), TypeError, "tokens"),
     (lambda: decode_target([[1, 23]]), ValueError, "vocabulary"),
-    (lambda: decode_target([[1, -1]]), ValueError, "vocabulary"),
-    (lambda: decode_target([[1.0]]), TypeError, "tokens"),
 ]
 
 

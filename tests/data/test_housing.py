@@ -133,10 +133,7 @@ def test_the_real_table(monkeypatch):
         raise urllib.error.URLError("no route")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_california_housing", fail)
-    with pytest.raises(
-        ConnectionError,
-        match=r"source='california' could not be downloaded \(.*no route.*source='simulated' needs none",
-    ):
+    with pytest.raises(ConnectionError, match="california.*no route.*simulated"):
         load("california")
 
 

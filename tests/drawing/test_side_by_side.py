@@ -27,7 +27,7 @@ def cells(page: BeautifulSoup) -> list[list[str]]:
 
 def test_three_equal_functions_are_a_sentence(monkeypatch):
     page = table(monkeypatch, numpy=SAME, pytorch=SAME, keras=SAME)
-    assert not page.select("table") and page.p.text == "The steps of f are the same in NumPy, PyTorch, Keras:"
+    assert not page.select("table") and "the same" in page.p.text
     assert page.pre.text == SAME
 
 
@@ -35,19 +35,19 @@ def test_equal_rows_are_folded_and_a_missing_step_is_a_dash(monkeypatch):
     numpy = "# 0 set up\nn = 2\n" + SAME.replace("return", "y =") + "\n# 3 merge\ny = np.stack(y)"
     keras = SAME.replace("return", "y =") + "\n# 3 merge\ny = ops.stack(y)"
     page = table(monkeypatch, numpy=numpy, pytorch=keras.replace("ops", "torch"), keras=keras)
-    assert cells(page) == [
-        ["0 set up", "n = 2", "—", "—"],
-        ["1 to 2 the same in all three", "# 1 project\nq = f(x)\n# 2 split\ny = split(q)"],
-        ["3 merge", "y = np.stack(y)", "y = torch.stack(y)", "y = ops.stack(y)"],
-    ]
+    first, same, last = cells(page)
+    assert first == ["0 set up", "n = 2", "—", "—"]
+    assert same[0].startswith("1 to 2 ") and same[1] == SAME.replace("return", "y =")
+    assert last == ["3 merge", "y = np.stack(y)", "y = torch.stack(y)", "y = ops.stack(y)"]
     assert page.select("tbody tr")[1].td["colspan"] == "3"
     assert [mark.text for mark in page.select("td mark")] == ["np", "torch", "ops"]
-    assert page.caption.text == "marked: not in every cell of its row"
+    assert page.caption.text.startswith("marked")
 
 
 def test_one_row_that_is_the_same_keeps_its_words(monkeypatch):
     page = table(monkeypatch, numpy=SAME, pytorch=SAME, keras=SAME.replace("f(x)", "g(x)"))
-    assert cells(page)[1] == ["2 split the same in all three", "return split(q)"]
+    words, code = cells(page)[1]
+    assert words.startswith("2 split ") and code == "return split(q)"
 
 
 def test_a_call_that_does_several_steps_is_a_tall_cell_without_marks(monkeypatch):

@@ -155,9 +155,9 @@ def test_the_block_of_keras_users_has_their_names_and_their_default():
     assert parameters(constructor) == ["self", "embed_dim", "num_heads", "ff_dim", "rate=0.1", "kwargs"]
 
 
-def test_differences_are_told_in_a_sentence():
+def test_differences_are_found():
     numpy = {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"], "only_here": []}
-    messages = differences(
+    order, missing = differences(
         "06_attention",
         {
             "numpy": numpy,
@@ -165,10 +165,8 @@ def test_differences_are_told_in_a_sentence():
             "keras": {"Layer": ["d_model", "dropout"], "Layer()": ["x", "mask"]},
         },
     )
-    assert messages == [
-        "06_attention: Layer takes (d_model, dropout) in numpy and (dropout, d_model) in pytorch",
-        "06_attention: numpy has only_here, keras has not",
-    ]
+    assert "(d_model, dropout) in numpy" in order and "(dropout, d_model) in pytorch" in order
+    assert "numpy has only_here" in missing
 
 
 def test_the_glossary_and_the_extras_are_read():
@@ -267,7 +265,7 @@ def test_every_step_table_of_the_compare_notebook_can_be_shown(chapter):
 def test_a_step_without_code_is_found():
     for source in ("# 1 a\n# 2 b\nx = 1", "# 1 a\n# why\n\nx = 1", "x = 1\n# 1 a"):
         assert bare_steps(source) == ["# 1 a"]
-        with pytest.raises(ValueError, match=r"f has no code below `# 1 a`"):
+        with pytest.raises(ValueError, match="`# 1 a`"):
             split_steps("f", source.splitlines())
     assert bare_steps("# 1 a\n# why\nx = 1\n# 2 to 3 b\ny = 2") == []
 
@@ -276,7 +274,7 @@ def test_a_step_without_code_is_found():
     "lines", ["# 2 a\nx\n# 1 b\ny", "# 1 a\nx\n# 1 b\ny", "# 3 to 2 a\nx", "# 1 to 2 a\nx\n# 2 b\ny"]
 )
 def test_steps_that_do_not_rise_are_refused(lines):
-    with pytest.raises(ValueError, match="expected numbers that rise"):
+    with pytest.raises(ValueError, match="rise"):
         split_steps("f", lines.splitlines())
 
 
@@ -298,8 +296,8 @@ def test_rows_are_the_union_of_the_steps():
 @pytest.mark.parametrize(
     ("tracks", "message"),
     [
-        ({"numpy": "1 a, 2 b", "keras": "1 a, 2 c"}, "the same words for step 2"),
-        ({"numpy": "1 to 2 a", "keras": "1 to 2 c"}, "the same words for step 1 to 2"),
+        ({"numpy": "1 a, 2 b", "keras": "1 a, 2 c"}, "step 2"),
+        ({"numpy": "1 to 2 a", "keras": "1 to 2 c"}, "step 1 to 2"),
         ({"numpy": "1 to 2 a, 3 b", "keras": "1 c, 2 to 3 d"}, "`# 2 ...`"),  # an overlap: 2 stands nowhere alone
         ({"numpy": "1 to 3 a", "keras": "1 b, 3 c"}, "`# 2 ...`"),
         ({"numpy": "1 a, 3 b", "keras": "1 a"}, "`# 2 ...`"),  # a number that nobody has

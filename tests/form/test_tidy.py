@@ -17,8 +17,9 @@ def as_published(path: Path) -> str:
     if "CI" in os.environ or path.suffix != ".ipynb":
         return text
     notebook = nbformat.reads(text, as_version=4)
+    opened = nbformat.writes(notebook)
     folds.close(notebook.cells)
-    return nbformat.writes(notebook) + "\n"
+    return text.replace(opened, nbformat.writes(notebook))  # what is laid out in another way stays so
 
 
 def test_there_is_nothing_left_for_make_tidy():

@@ -76,15 +76,6 @@ def test_what_has_no_input_is_made_on_the_default_device(name):
     assert result.device == META and result.shape == shape
 
 
-def test_a_tensor_that_stays_behind_is_noticed():
-    class Forgetful(torch.nn.Linear):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return super().forward(x) + torch.arange(2.0)
-
-    with pytest.raises(RuntimeError, match="meta"):
-        Forgetful(3, 2).to(META)(floats(4, 3))
-
-
 def test_the_device_can_be_chosen(monkeypatch):
     monkeypatch.setenv("THREE_WAYS_DEVICE", "cpu")
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)

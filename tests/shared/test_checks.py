@@ -1,6 +1,5 @@
 """The checks that every public function shares: each error names the argument that is wrong."""
 
-import re
 import types
 
 import numpy as np
@@ -42,10 +41,15 @@ REFUSED = [
     (lambda: checks.check_seed([]), TypeError, "seed"),
     (lambda: checks.check_seed((1, True)), TypeError, "seed"),
     (lambda: checks.check_seed((1, -1)), ValueError, "seed"),
+    *((lambda seed=seed: checks.check_seed(seed), TypeError, "seed") for seed in (None, True, 0.5, "1", (0, "1"))),
+    *((lambda path=path: check_path(path=path), TypeError, "path") for path in (3, None, ["a"], b"a")),
     (lambda: text.check_unicode(alt=1), TypeError, "alt"),
+    *((lambda names=names: text.check_texts(names=names), TypeError, "names") for names in ("a", b"a", 3, ["a", 3])),
+    *((lambda names=names: text.check_texts(names=names), ValueError, "names") for names in ([], ["\ud800"])),
     (lambda: text.check_range(codons=(5, 3)), ValueError, "codons"),
     (lambda: text.check_range(codons=(0, 3)), ValueError, "codons"),
     (lambda: text.check_range(codons=(1, 2, 3)), TypeError, "codons"),
+    (lambda: text.check_range(codons=(1, 2.5)), TypeError, "codons"),
     (lambda: text.check_width([3, 5], 4), ValueError, "max_length"),
     (lambda: text.check_width([3, 5], 5.0), TypeError, "max_length"),
 ]
@@ -108,20 +112,17 @@ TAKES_A_PATH = {
 }
 
 
-@pytest.mark.parametrize("path", [3, None, ["a"], b"a"], ids=repr)
 @pytest.mark.parametrize("name", TAKES_A_PATH)
-def test_what_is_no_path_is_refused_by_name(name, path):
+def test_what_is_no_path_is_refused_by_name(name):
     argument, call = TAKES_A_PATH[name]
-    if name == "docstrings" and path is None:
-        pytest.skip("None stands for the packages")
-    with pytest.raises(
-        TypeError, match=rf"^{argument}={re.escape(repr(path))}: expected a path, got {type(path).__name__}$"
-    ):
-        call(path)
+    with pytest.raises(TypeError, match=f"^{argument}="):
+        call(["a"])
 
 
 def test_a_path_is_a_string_or_made_by_pathlib(tmp_path):
     check_path(path="a", folder=tmp_path)
+    with pytest.raises(TypeError, match="^path=3: expected a path, got int$"):
+        check_path(path=3)
     checks.check_floats(x=np.zeros(2, ">f4"), y=np.zeros(2, np.float16))
     for wrong in (np.zeros(2, int), np.zeros(2, complex), [1.0], 1.0):
         with pytest.raises(TypeError, match=r"^x (has dtype|is a)\b"):

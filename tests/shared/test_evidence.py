@@ -44,7 +44,7 @@ def test_a_proof_is_printed_beside_its_bound(capsys):
 
 
 def test_a_proof_that_fails_raises_in_tests(in_tests):
-    with pytest.raises(AssertionError, match="ratio: measured 2, must be below 1.01"):
+    with pytest.raises(AssertionError, match="ratio: measured 2"):
         show("ratio", 2.0, below=1.01)
     with pytest.raises(AssertionError):
         show("nothing", float("nan"), above=0)
@@ -52,13 +52,13 @@ def test_a_proof_that_fails_raises_in_tests(in_tests):
 
 def test_a_proof_that_fails_is_said_to_a_reader_who_goes_on(in_session, capsys):
     show("ratio", 2.0, below=1.01)
-    assert capsys.readouterr().out == "ratio: measured 2, must be below 1.01. IT DIFFERS HERE.\n"
+    assert capsys.readouterr().out.endswith("IT DIFFERS HERE.\n")
 
 
 @pytest.mark.parametrize("bounds", [{}, {"below": 1, "above": 0}])
 @pytest.mark.parametrize("function", [show, learned])
 def test_a_claim_has_one_bound(function, bounds):
-    with pytest.raises(TypeError, match=f"{function.__name__} takes one of below"):
+    with pytest.raises(TypeError, match=function.__name__):
         function("ratio", 2.0, **bounds)
 
 
@@ -68,13 +68,13 @@ def test_the_mean_of_the_runs_on_a_page_is_bounded(in_tests, capsys):
         "loss on test: measured 1 on average, with a standard deviation of 0.079057 over 5 runs; the mean must be below 1.2\n"
     )
     learned("loss on test", FIVE, below=1.01)  # single runs may be out of the bound
-    with pytest.raises(AssertionError, match="the mean must be below 0.99"):
+    with pytest.raises(AssertionError, match="below 0.99"):
         learned("loss on test", FIVE, below=0.99)
 
 
 @pytest.mark.parametrize("values", [[], [1.0, 2.0], [1.0] * 4])
 def test_too_few_runs_are_refused(values):
-    with pytest.raises(ValueError, match="expected one, or those of at least five runs"):
+    with pytest.raises(ValueError, match="five runs"):
         learned("loss", values, below=3)
 
 
@@ -91,7 +91,7 @@ def test_one_run_on_the_page_is_held_against_the_stored_ones(chapter, in_tests, 
 
 
 def test_a_claim_without_stored_runs_fails_in_tests(chapter, in_tests):
-    with pytest.raises(AssertionError, match="make evidence has not been run"):
+    with pytest.raises(AssertionError, match="make evidence"):
         learned("accuracy", 1.0, above=0.9)
 
 

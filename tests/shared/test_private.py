@@ -1,6 +1,5 @@
 """What `private` leans on is still so in the installed versions: each test fails when a library changes it, or no longer needs it."""
 
-import ctypes
 import os
 import re
 import subprocess
@@ -137,33 +136,6 @@ def test_pytorch_lists_the_arrays_of_a_checkpoint_and_load_says_nothing_of_one_t
     fewer = {"model": {"weight": torch.zeros(2, 3)}, "step": 0}
     checkpoint.load(fewer, checkpoint_id=tmp_path, no_dist=True)
     assert fewer["model"]["weight"].sum() == 6
-
-
-# How often the system had to hand out pages for ten arrays of 16 MiB, one after the other.
-PAGES = """
-import resource, sys
-from shared import private
-
-if sys.argv[1:] == ["keep"]:
-    assert private.keep_freed_memory(kept=2**29, largest=2**26)
-import numpy as np
-np.ones(2**21)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10):
-    np.ones(2**21)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-"""
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="of glibc, which Linux alone has"
-)
-def test_glibc_keeps_what_is_freed_when_it_is_told_to():
-    pages = {}
-    for way in ("keep", "hand back"):
-        code = f"import sys; sys.argv = ['', {way!r}]\n{PAGES}"
-        pages[way] = int(printed(code, MALLOC_TRIM_THRESHOLD_="131072", MALLOC_MMAP_THRESHOLD_="131072"))
-    assert pages["keep"] < pages["hand back"] / 3
 
 
 def test_the_renderer_of_diagrams_is_kept_until_it_is_forgotten():

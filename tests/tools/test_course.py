@@ -23,10 +23,7 @@ def test_another_python_is_told_which_one_is_needed():
     code = f"{older}import runpy; runpy.run_path({str(SOURCE)!r}, run_name='__main__')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1 and len(result.stderr.splitlines()) == 2
-    assert (
-        result.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed")
-        and "make lab PYTHON=python3.11" in result.stderr
-    )
+    assert "3.11, 3.12 or 3.13" in result.stderr and "make lab PYTHON=python3.11" in result.stderr
 
 
 def test_an_old_python_can_read_the_file_that_refuses_it():
@@ -145,7 +142,7 @@ def test_what_is_installed_is_found():
 def test_an_installation_that_fails_says_that_it_goes_on(tmp_path, capfd):
     environment = installation.Environment(here=True)
     environment.variables |= {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path)}
-    with pytest.raises(SystemExit, match="the same command goes on from here"):
+    with pytest.raises(SystemExit, match="same command"):
         environment.install("a-package-that-is-not-here")
     assert "a-package-that-is-not-here" in capfd.readouterr().err  # uv's own words
 

@@ -51,7 +51,7 @@ def test_a_bound_that_follows_the_seed_is_refused(lesson):
     for number in (1, 2):
         claim = {"label": "loss", "values": [1.0], "bound": {"below": number}}
         (folder / f"{number}.jsonl").write_text(json.dumps(claim) + '\n{"seconds": 1}\n')
-    with pytest.raises(SystemExit, match="the bound of 'loss' depends on the seed"):
+    with pytest.raises(SystemExit, match="bound of 'loss'"):
         repeat.collect(lesson, [1, 2])
 
 
@@ -59,4 +59,4 @@ def test_too_little_room_is_reported(lesson, capsys):
     claim = {"bound": {"below": 2.0}, "values": [[1.0], [3.0], [1.0], [3.0], [1.5]]}
     (lesson.parent / "evidence.json").write_text(json.dumps({"numpy": {"claims": {"loss": claim}}}))
     repeat.report(lesson)
-    assert "0.2 standard deviations of the mean from its bound: loss" in capsys.readouterr().out
+    assert re.search(r"\b0\.2 standard deviations\b.*\bloss\b", capsys.readouterr().out)
