@@ -174,9 +174,9 @@ SUBJECTS = (
     ),
     Subject(
         "einops.LeNet",
-        {"x": floats("batch 16 16 channels")},
+        {"x": floats("batch 8 12 channels")},
         "batch 10",
-        {"height": 16, "width": 16, "channels": 3, "num_classes": 10},
+        {"height": 8, "width": 12, "channels": 3, "num_classes": 10, "features": (3, 4, 6, 5)},
     ),
     *(
         Subject(f"einops.{name}", {"x": floats(axes)}, output, arguments, is_layer=False)

@@ -630,8 +630,7 @@ def test_inputs_come_first_and_the_alt_text_lists_them(number):
         lambda: pytorch_track.graph((w * w).sum(), x=w),
         lambda: keras_track.graph(ops.sum(keras.Input(batch_shape=(2,), name="x") * 2)),
     )[number]()
-    alt = r"The graph that a computation built, from the inputs (x|input) \(2,\) through the operations [Mm]ul\w+.*[Ss]um.*\."
-    assert re.fullmatch(alt, drawing.alt)
+    assert re.search(r"\b(x|input) \(2,\).*\b[Mm]ul\w+.*[Ss]um", drawing.alt)
     nodes, kinds, _ = drawn(drawing)
     assert kinds["node0"] == "data" and list(kinds.values())[-1] == "output" and len(nodes) == 3
 
@@ -639,66 +638,47 @@ def test_inputs_come_first_and_the_alt_text_lists_them(number):
 # Bad input
 
 
-def refused_by_gradient(track: str) -> list:
+def refused(call, error, name):
+    with pytest.raises(error, match=rf"^[^;]*\b{re.escape(name)}(?!\w)"):  # other arrays stand behind a semicolon
+        call()
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_gradient_names_what_it_refuses(track):
     floats, whole = own(track, np.ones(3, np.float32)), own(track, np.arange(3))
     gradient, total = TRACKS[track].gradient, ops.sum if track == "keras" else lambda x: x.sum()
-    rows = [
-        (lambda: gradient(floats, floats), TypeError, "function"),
-        (lambda: gradient(total), ValueError, "inputs"),
-        (lambda: gradient(total, 3.0), TypeError, "inputs[0]"),
-        (lambda: gradient(total, [1.0]), TypeError, "inputs[0]"),
-        (lambda: gradient(total, floats, whole), TypeError, "inputs[1]"),
-        (lambda: gradient(total, floats > 0), TypeError, "inputs[0]"),
-        (lambda: gradient(lambda x: x * x, floats), TypeError, "function"),
-        (lambda: gradient(lambda x: 1.0, floats), TypeError, "function"),
-        (lambda: gradient(lambda x: None, floats), TypeError, "function"),
-    ]
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+    refused(lambda: gradient(floats, floats), TypeError, "function")
+    refused(lambda: gradient(total), ValueError, "inputs")
+    refused(lambda: gradient(total, floats, whole), TypeError, "inputs[1]")
+    refused(lambda: gradient(total, 3.0), TypeError, "inputs[0]")
+    refused(lambda: gradient(lambda x: x * x, floats), TypeError, "function")
+    refused(lambda: gradient(lambda x: 1.0, floats), TypeError, "function")
 
 
 REFUSED = [
     (lambda: Tensor(np.arange(3)), TypeError, "value"),
-    (lambda: Tensor(True), TypeError, "value"),
-    (lambda: Tensor("one"), TypeError, "value"),
     (lambda: Tensor(1j), TypeError, "value"),
-    (lambda: Tensor(Tensor(1.0)), TypeError, "Tensor"),
     (lambda: Tensor(np.ones(2)).backward(), ValueError, "grad"),
     (lambda: Tensor(np.ones(2)).backward(np.ones(3)), TypeError, "grad"),
-    (lambda: Tensor(np.ones(2)).backward([1, 1]), TypeError, "grad"),
     (lambda: Tensor(1.0, requires_grad=False).backward(), ValueError, "result"),
-    (lambda: Tensor(1.0).detach().exp().backward(), ValueError, "result"),
     (lambda: Tensor(1.0) > 0, TypeError, "Tensor"),
     (lambda: Tensor(1.0) == 1.0, TypeError, "Tensor"),
-    (lambda: 1.0 <= Tensor(1.0), TypeError, "Tensor"),
-    (lambda: np.ones(2) == Tensor(1.0), TypeError, "Tensor"),
     (lambda: bool(Tensor(1.0)), TypeError, "Tensor"),
     (lambda: np.asarray(Tensor(1.0)), TypeError, "Tensor"),
     (lambda: np.exp(Tensor(1.0)), TypeError, "Tensor"),
     (lambda: Tensor(1.0) + "a", TypeError, "operand"),
-    (lambda: Tensor(1.0) * None, TypeError, "operand"),
     (lambda: Tensor(2.0) ** Tensor(2.0), TypeError, "exponent"),
-    (lambda: Tensor(2.0) ** np.ones(2), TypeError, "exponent"),
     (lambda: Tensor(2.0) ** True, TypeError, "exponent"),
     (lambda: Tensor(np.ones(3)) @ np.ones((3, 2)), TypeError, "a has shape"),
     (lambda: np.ones((2, 3)) @ Tensor(np.ones(3)), TypeError, "b has shape"),
-    (lambda: Tensor(np.ones((2, 3))) @ 2.0, TypeError, "b has shape"),
-    (lambda: Tensor(np.ones((2, 3))) @ np.ones((2, 3)), ValueError, "matmul"),
-    (lambda: Tensor(np.ones(2)) + np.ones(3), ValueError, "operands"),
     (lambda: Tensor(np.ones((2, 0))).mean(axis=1), ValueError, "x"),
-    (lambda: Tensor(np.ones((0, 2))).mean(), ValueError, "x"),
-    (lambda: Tensor(np.ones((2, 3))).sum(axis=2), ValueError, "axis"),
     (lambda: Tensor(np.ones((2, 3))).transpose(0, 5), ValueError, "axis"),
-    (lambda: Tensor(np.ones((2, 3))).transpose(0, 1, 2), ValueError, "axes"),
-    (lambda: Tensor(np.ones((2, 3))).reshape(4), ValueError, "reshape"),
-    (lambda: Tensor(np.ones(2))[5], IndexError, "index"),
     (lambda: unbroadcast(np.ones((2, 3)), (2,)), ValueError, "shape"),
     (lambda: unbroadcast(np.ones(3), (1, 3)), ValueError, "shape"),
-    *(row for track in TRACKS for row in refused_by_gradient(track)),
     (lambda: pytorch_track.gradient(lambda x: x.argmax(), torch.ones(3)), TypeError, "function"),
     (lambda: pytorch_track.gradient(torch.sum, np.ones(3)), TypeError, "inputs[0]"),
     (lambda: numpy_track.graph(np.ones(2)), TypeError, "result"),
     (lambda: numpy_track.graph(Tensor(1.0), x=1.0), TypeError, "x"),
-    (lambda: numpy_track.graph(sum([Tensor(1.0)] * 70)), ValueError, "graph"),
     (lambda: pytorch_track.graph(np.ones(2)), TypeError, "result"),
     (lambda: pytorch_track.graph(torch.ones(2)), ValueError, "result"),
     (lambda: pytorch_track.graph(torch.ones(1, requires_grad=True) * 2, w=3), TypeError, "w"),
@@ -711,8 +691,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "error", "name"), REFUSED)
 def test_what_is_refused_is_named(call, error, name):
-    with pytest.raises(error, match=rf"^[^;]*\b{re.escape(name)}(?!\w)"):  # other arrays stand behind a semicolon
-        call()
+    refused(call, error, name)
 
 
 # What the frameworks do, where the notebooks say so
