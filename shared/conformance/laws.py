@@ -287,12 +287,12 @@ def wrong_arrays(function: Callable, inputs: Mapping[str, Any]) -> Iterator[tupl
         wrong = {"Float": {np.int64}, "Integer": {np.float64, np.bool_}, "Bool": {np.float64, np.int64}}
         for dtype in set.intersection(*(wrong.get(form.dtype.__name__, set()) for form in forms[name])):
             yield (name,), {**inputs, name: array.astype(dtype)}
-        # 2 an axis too few, or too many
-        fewest = min(_rank(form.dim_str)[0] for form in forms[name])
-        if fewest:
-            yield (name,), {**inputs, name: array[(0,) * (array.ndim - fewest + 1)]}
-        if not any(has_more for _, has_more in (_rank(form.dim_str) for form in forms[name])):
-            yield (name,), {**inputs, name: array[None]}
+        # 2 a number of axes that no form has
+        ranks = [_rank(form.dim_str) for form in forms[name]]
+        for count in range(max(fewest for fewest, _ in ranks) + 2):
+            if not any(count == fewest or (has_more and count > fewest) for fewest, has_more in ranks):
+                first = np.asarray(array[(0,) * (array.ndim - count)])
+                yield (name,), {**inputs, name: first.reshape((1,) * (count - array.ndim) + first.shape)}
         # 3 another size of an axis
         for axis, size in enumerate(array.shape):
             tokens = {_axis(form.dim_str, axis - array.ndim, array.ndim) for form in forms[name]}
