@@ -273,6 +273,11 @@ def wrong_sizes(function: Callable) -> Iterator[tuple[str, Any, type[Exception]]
             yield name, "no such", ValueError
 
 
+def takes_arrays(function: Callable) -> bool:
+    """Whether a signature says of an argument that it's an array."""
+    return any(_array_forms(each.annotation) for each in inspect.signature(function).parameters.values())
+
+
 def wrong_arrays(function: Callable, inputs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Arrays]]:
     """(arguments that an error may name, inputs of which one is wrong): rank, the size of each axis that is fixed, dtype, no array.
 

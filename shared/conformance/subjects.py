@@ -424,9 +424,26 @@ SUBJECTS = (
     ),
 )
 
-# Layers that the laws can't be asked of, and why.
+# Layers, and functions of arrays, that the laws can't be asked of, and why.
 OTHERS = {
+    "autograd.gradient": "takes a function",
     "models.Dropout": "has no weights and draws what it does",
+    "models.mlp": "takes its parameters by their names",
     "einops.Rearrange": "takes what its pattern says",
     "einops.Reduce": "takes what its pattern says",
+    "einops.rearrange": "takes what its pattern says",
+    "einops.reduce": "takes what its pattern says",
+    "einops.repeat": "takes what its pattern says",
+    "einops.mean_pool_backward": "is a backward pass, held to finite differences in its chapter",
+    "einops.max_pool_backward": "is a backward pass, held to finite differences in its chapter",
+    "attention.scaled_dot_product_attention_backward": "is a backward pass, held to finite differences in its chapter",
+    "training.cross_entropy_backward": "is a backward pass, held to finite differences in its chapter",
+    "training.text_batches": "draws what it does",
+    "seq2seq.greedy_decode": "takes a model",
+    "seq2seq.beam_search": "takes a model",
+    "bert.mask_tokens": "draws what it does",
+    "real_text.nats_per_token": "takes a model",
+    "real_text.attention_weights": "takes a model",
+    "real_text.ngram_probabilities": "is NumPy's alone, and held to counting in its chapter",
+    "scaling_out.parallel_step": "takes a model",
 }

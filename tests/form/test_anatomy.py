@@ -82,7 +82,7 @@ def test_frameworks_are_seeded(path):
     """`import shared.notebook` seeds what is imported already; a framework that comes later draws other numbers in every run."""
     source = "\n".join(cell.source for cell in code(read(path)))
     if path.stem != "numpy":
-        assert "shared.set_seed(" in source
+        assert "shared.set_seed(" in source, "a notebook with a framework calls shared.set_seed(0)"
 
 
 @for_each_page()

@@ -34,10 +34,11 @@ def test_every_exercise_has_its_answer_and_a_prediction_the_right_one(chapter):
     for name, kind in asked(chapter).items():
         if kind == "predict":
             given = re.search(rf"^- \*\*{re.escape(name)}\*\* is `([^`]+)`", text, re.MULTILINE)
-            assert given, f"{name} has no answer"
+            assert given, f"## Answers of the teachers' page lacks: - **{name}** is `...`"
             assert exercises.judge(name, ast.literal_eval(given[1]))[0] == "right", f"{name}: {given[1]}"
         elif kind == "code":
-            assert f'solution("{name}")' in text, name
+            assert f'solution("{name}")' in text, f'## Answers of the teachers\' page lacks: solution("{name}")'
             exercises._find(name)
         else:
-            assert re.search(rf"^- \*\*{re.escape(name)}\*\* ", text, re.MULTILINE), name
+            given = re.search(rf"^- \*\*{re.escape(name)}\*\* ", text, re.MULTILINE)
+            assert given, f"## Answers of the teachers' page lacks: - **{name}** ..."
