@@ -418,12 +418,18 @@ def test_lists_and_arrays_of_another_framework_are_refused(subject, track):
 @each([subject for subject in LAYERS if any(each.kind == "ids" for each in subject.inputs.values())])
 def test_ids_outside_the_vocabulary_are_refused(subject, track):
     """Also those that 32 bits cannot hold, before a cast makes others of them."""
-    call, inputs = called(subject, track), subject.draw(23)
+    inputs, layer, call = subject.draw(23), made(subject, track), called(subject, track)
+
+    def as_given(**arrays):
+        # Keras takes NumPy's arrays, and looks at them; on JAX a conversion before the call would cut them
+        return layer(**arrays, **subject.named) if track == "keras" else call(**arrays)
+
     for name, array in inputs.items():
         for wrong in (subject.inputs[name].below, -1, 2**32 + 1, -(2**40)):
             changed = array.copy()
             changed[0, 1] = wrong
-            hold([laws.refuses(lambda name=name, changed=changed: call(**inputs | {name: changed}), ValueError, ())])
+            given = inputs | {name: changed}
+            hold([laws.refuses(lambda given=given: as_given(**given), ValueError, ())])
     small = {name: array.astype("uint8") for name, array in inputs.items()}
     assert np.array_equal(call(**small), call(**inputs))
 
