@@ -103,7 +103,7 @@ def fold(app, doctree, docname) -> None:
             section.insert(0, raw('<details class="fold later"><summary>'))
             section.append(raw("</details>"))
     for cell in list(doctree.findall(nodes.container)):
-        if cell.get("nb_element") == "cell_code_output" and "tag_answer" in cell.parent["classes"]:
+        if cell.get("nb_element") == "cell_code" and "tag_answer" in cell["classes"]:
             cell.insert(0, raw('<details class="fold answer"><summary>Show the answer</summary>'))
             cell.append(raw("</details>"))
 

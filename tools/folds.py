@@ -1,8 +1,9 @@
 """What a notebook stores closed: the sections that a first reading leaves out, and the answers to its predictions.
 
-A section is closed if its `###` heading begins with "Later", and an output if its cell is tagged `answer`. JupyterLab keeps both
-in the metadata of a cell: a collapsed heading hides the cells below it, up to the next heading of its level or above, and a
-hidden output is shown when the reader clicks on it or runs the cell. The book makes folds of the same sections and outputs.
+A section is closed if its `###` heading begins with "Later", and a cell if it is tagged `answer`: its code and its output, because
+either could give the answer away. JupyterLab keeps all this in the metadata of a cell: a collapsed heading hides the cells below
+it, up to the next heading of its level or above; what is hidden of a cell is shown when the reader clicks on its dots, and its
+output also when the reader runs it. The book makes folds of the same sections and cells.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from markdown_it import MarkdownIt
 
 ANSWER = "answer"
 COLLAPSED = "jp-MarkdownHeadingCollapsed"
-# In place of a hidden output, JupyterLab shows the first line of a cell's first output, which could be the answer: this one has none.
+# In place of what is hidden, JupyterLab shows its first line. That of an output could be the answer: this output has none.
 BLANK = nbformat.v4.new_output("display_data")
 # A comment in a block of code is no heading; what is inside a heading stays as it is written.
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
@@ -53,13 +54,15 @@ def is_answer(cell: nbformat.NotebookNode) -> bool:
 
 
 def close(cells: Iterable[nbformat.NotebookNode]) -> None:
-    """Store closed the sections and outputs that are to be closed, and no others, whatever an author's JupyterLab has saved."""
+    """Store closed the sections and cells that are to be closed, and no others, whatever an author's JupyterLab has saved."""
     for cell in cells:
         found = headings(cell)
         set_where(cell.metadata, COLLAPSED, bool(found) and found[0][1].startswith("Later"))
         if cell.cell_type == "code":
             # JupyterLab keeps the older "collapsed" equal to "outputs_hidden", and would add the one that is missing.
             jupyter = cell.metadata.pop("jupyter", {})
+            was_answer = jupyter.get("outputs_hidden", False)  # code alone may be hidden as its author wants it
+            set_where(jupyter, "source_hidden", is_answer(cell) or (jupyter.get("source_hidden") and not was_answer))
             set_where(jupyter, "outputs_hidden", is_answer(cell))
             set_where(cell.metadata, "jupyter", jupyter)
             set_where(cell.metadata, "collapsed", is_answer(cell))

@@ -52,7 +52,7 @@ def figures_of(outputs: list) -> int:
 def minutes_of(cell: nbformat.NotebookNode) -> float:
     """What it takes to read a cell."""
     if cell.cell_type == "code":
-        hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False) and not folds.is_answer(cell)
         lines = [] if hidden else [line for line in cell.source.splitlines() if line.strip()]
         return len(lines) / LINES + figures_of(cell.get("outputs", [])) * FIGURE
     shown = len(_TABLE.findall(cell.source)) + len(_IMAGE.findall(cell.source))

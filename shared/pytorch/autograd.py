@@ -21,21 +21,31 @@ def gradient(
     """The gradient of a function that returns one number, with respect to each input.
 
     Each has its input's shape; several come as a tuple. It's zero for an input that the
-    result does not depend on.
+    result does not depend on. It can't be differentiated again: `torch.func.grad` can.
     """
     if not inputs:
         raise ValueError("inputs is empty: expected at least one tensor")
+    for i, each in enumerate(inputs):
+        if each.requires_grad:
+            raise ValueError(f"inputs[{i}] requires a gradient, which would be lost")
 
-    def objective(*tensors: Tensor) -> Tensor:
-        result = function(*tensors)
-        check_objective(result, isinstance(result, Tensor))
-        return result
+    # 1 make every input a leaf
+    leaves = [each.clone().requires_grad_() for each in inputs]
+    # 2 run the function, and record it
+    with torch.enable_grad():
+        result = function(*leaves)
+    check_objective(result, isinstance(result, Tensor))
+    # 3 send the gradient back
+    if result.requires_grad:
+        result.backward(inputs=leaves)
+    # 4 hand out a gradient for each input, or zeros
+    gradients = []
+    for leaf in leaves:
+        if leaf.grad is None:
+            leaf.grad = torch.zeros_like(leaf)
+        gradients.append(leaf.grad)
 
-    argnums = tuple(range(len(inputs)))
-    # 1 to 4 make leaves, record, send back, hand out
-    gradients = torch.func.grad(objective, argnums)(*inputs)
-
-    return gradients[0] if len(inputs) == 1 else gradients
+    return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
 # %% ../../notebooks/01_autograd/pytorch.ipynb #implementation-4
 @checked

@@ -407,18 +407,19 @@ def folded(builder: str) -> str:
     """What `pages.fold` makes of a page with a Later section and the answer to a prediction."""
     later = nodes.section("", nodes.title("", "Later: more"), nodes.paragraph("", "Much more."), ids=["later-more"])
     output = nodes.container("", nodes.paragraph("", "2"), nb_element="cell_code_output")
-    page = nodes.section(
-        "", nodes.title("", "Use it"), nodes.container("", output, classes=["cell", "tag_answer"]), later
+    cell = nodes.container(
+        "", nodes.paragraph("", "1 + 1"), output, nb_element="cell_code", classes=["cell", "tag_answer"]
     )
+    page = nodes.section("", nodes.title("", "Use it"), cell, later)
     pages.fold(SimpleNamespace(builder=SimpleNamespace(name=builder)), page, "page")
     return "\n".join(text.astext() for text in page.findall(nodes.Text))
 
 
 def test_later_sections_and_answers_are_folded_in_the_site():
-    answer = '<details class="fold answer"><summary>Show the answer</summary>\n2\n</details>'
+    answer = '<details class="fold answer"><summary>Show the answer</summary>\n1 + 1\n2\n</details>'
     section = '<details class="fold later"><summary>\nLater: more\n</summary>\nMuch more.\n</details>'
     assert folded("html") == f"Use it\n{answer}\n{section}"
-    assert folded("epub") == "Use it\n2\nLater: more\nMuch more."
+    assert folded("epub") == "Use it\n1 + 1\n2\nLater: more\nMuch more."
 
 
 @pytest.fixture

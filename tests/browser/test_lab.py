@@ -127,7 +127,7 @@ def test_figures_are_described_to_a_screen_reader(page, lab):
 def test_a_later_section_is_collapsed_and_an_answer_is_hidden_until_its_cell_is_run(page, lab, screenshots):
     text, printed = nbformat.v4.new_markdown_cell, nbformat.v4.new_output("stream", text="forty-two\n")
     tagged = {"metadata": {"tags": ["answer"]}, "outputs": [printed], "execution_count": 1}
-    answer = nbformat.v4.new_code_cell('print("forty" + "-two")', **tagged)
+    answer = nbformat.v4.new_code_cell('forty = "forty"\nprint(forty + "-two")', **tagged)
     later = [text("### Later: more\n\nWhat it is for."), text("Much more."), text("### The end\n\nText.")]
     cells = [text("**Predict.** How much?"), answer, *later]
     folds.close(cells)
@@ -148,6 +148,9 @@ def test_a_later_section_is_collapsed_and_an_answer_is_hidden_until_its_cell_is_
     assert notebook.get_by_text("forty-two").count() == 0  # not even in place of the output
     notebook.get_by_text("1 cell hidden").click()
     shown.filter(has_text="Much more.").wait_for()
+    page.locator(".jp-CodeCell .jp-Placeholder").first.wait_for()
+    assert notebook.get_by_text("print(").count() == 0  # the code is hidden, too
+    page.locator(".jp-CodeCell .jp-Cell-inputCollapser").first.click()
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Control+Enter")
     notebook.get_by_text("forty-two").wait_for(timeout=60_000)
@@ -177,6 +180,9 @@ def test_the_attention_explorer_works_in_a_notebook_that_is_trusted_and_can_be_r
     assert page.locator(f'.jp-OutputArea img[alt="{explorer}"]').is_visible()
     page.screenshot(path=screenshots / "explorer_lab_untrusted.png")
 
+    page.locator(".jp-CodeCell .jp-Placeholder").first.wait_for()
+    assert notebook.get_by_text("print(").count() == 0  # the code is hidden, too
+    page.locator(".jp-CodeCell .jp-Cell-inputCollapser").first.click()
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Control+Enter")
     sentence = page.locator(".sentence")

@@ -63,11 +63,11 @@ def faults_of_lesson(notebook: nbformat.NotebookNode) -> list[str]:
             for cell in found[title]
             if cell.cell_type == "code" and TYPES.search(cell.source)
         ]
-    asked = "\n\n".join(cell.source for cell in found["Exercises"])
+    asked = "\n\n".join(cell.source for cell in folds.main_line(notebook.cells) if cell.cell_type == "markdown")
     exercises = re.split(r"^(?=\*\*\d\d\.\d+ )", asked, flags=re.MULTILINE)
     to_code = [each.lower() for each in exercises if re.match(r"\*\*[^*]+\*\* \(code", each)]
     if not any("close the book" in each for each in to_code):
-        messages.append("no code exercise says close the book")
+        messages.append("no code exercise of the first reading says close the book")
     links = [link for cell in found["Next"] for link in assemble.links(cell.source) if link.startswith("http")]
     if not 2 <= len(set(links)) <= 4:
         messages.append(f"Next has {len(set(links))} links to read on: expected two to four")

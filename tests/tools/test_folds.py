@@ -9,7 +9,7 @@ from nbclient.exceptions import CellExecutionError
 import notebooks
 
 v4 = nbformat.v4
-HIDDEN = {"tags": ["answer"], "collapsed": True, "jupyter": {"outputs_hidden": True}}
+HIDDEN = {"tags": ["answer"], "collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
 
 
 def lesson() -> nbformat.NotebookNode:
@@ -38,7 +38,7 @@ def test_a_later_section_ends_at_the_next_heading_of_its_level_or_above():
 def test_later_headings_and_answers_are_closed_and_nothing_else():
     cells = lesson().cells
     cells[0].metadata = {folds.COLLAPSED: True}
-    cells[3].metadata = {"collapsed": True, "jupyter": {"outputs_hidden": True, "source_hidden": True}}
+    cells[3].metadata = {"jupyter": {"source_hidden": True}}
     cells[6].metadata = {"collapsed": True, "jupyter": {"outputs_hidden": True}}
     for _ in range(2):
         folds.close(cells)

@@ -69,9 +69,11 @@ def loss_curves(
     for value in sorted(set(bounds.values())):
         axes.axhline(value, color=style.INK, linestyle="--", linewidth=1)
     low, high = axes.get_ylim()
-    high = high if y_max is None else float(style.real_numbers("y_max", y_max, 0))
-    if high <= low:
-        raise ValueError(f"y_max={y_max}: expected more than {low:.3g}, the lowest value drawn")
+    if y_max is not None:
+        high, lowest = float(style.real_numbers("y_max", y_max, 0)), axes.dataLim.y0
+        if high <= lowest:
+            raise ValueError(f"y_max={y_max}: expected more than {lowest:.3g}, the lowest value drawn")
+        low = lowest - 0.05 * (high - lowest)  # matplotlib's own margin is of all that could be drawn
     for value in sorted(set(bounds.values())):
         # Equal bounds share a label, and close ones keep a line's distance.
         name = " = ".join(name for name, bound in bounds.items() if bound == value)
