@@ -34,30 +34,30 @@ def values_and_gradients(
 def forward_backward_diagram() -> diagrams.Diagram:
     """Draw a computation of two steps and, beside it, the way of the gradient back through it."""
     return diagrams.draw(
-        "Forward, x becomes h by f, and h becomes the loss L by g; each step keeps its input. Backward, the gradient starts as 1 at L, is multiplied by "
-        "the derivative of g at the kept h, then by the derivative of f at the kept x, and arrives as the gradient of x.",
+        "Forward, x becomes h by j, and h becomes the loss L by k; each step keeps its input. Backward, the gradient starts as 1 at L, is multiplied by "
+        "the derivative of k at the kept h, then by the derivative of j at the kept x, and arrives as the gradient of x.",
         {
             "x": ("data", "x"),
-            "f": ("operation", "f"),
-            "h": ("data", "h = f(x)"),
-            "g": ("operation", "g"),
-            "L": ("output", "L = g(h)"),
+            "j": ("operation", "j"),
+            "h": ("data", "h = j(x)"),
+            "k": ("operation", "k"),
+            "L": ("output", "L = k(h)"),
             "grad_x": ("output", "dL/dx"),
-            "grad_f": ("operation", "times f′(x)"),
+            "grad_j": ("operation", "times j′(x)"),
             "grad_h": ("data", "dL/dh"),
-            "grad_g": ("operation", "times g′(h)"),
+            "grad_k": ("operation", "times k′(h)"),
             "grad_L": ("data", "dL/dL = 1"),
         },
         [
-            "x -> f -> h -> g -> L",
-            "grad_x <- grad_f <- grad_h <- grad_g <- grad_L",
-            "f ~> grad_f: keeps x",
-            "g ~> grad_g: keeps h",
+            "x -> j -> h -> k -> L",
+            "grad_x <- grad_j <- grad_h <- grad_k <- grad_L",
+            "j ~> grad_j: keeps x",
+            "k ~> grad_k: keeps h",
             "L ~> grad_L",
         ],
         {
-            "forward: values": ["x", "f", "h", "g", "L"],
-            "backward: gradients": ["grad_x", "grad_f", "grad_h", "grad_g", "grad_L"],
+            "forward: values": ["x", "j", "h", "k", "L"],
+            "backward: gradients": ["grad_x", "grad_j", "grad_h", "grad_k", "grad_L"],
         },
         nodesep="0.9",
     )

@@ -17,9 +17,9 @@ def test_the_diagram_can_be_read(check_diagram):
 def test_the_gradient_runs_back_beside_the_values(edges_of):
     drawing = autograd.forward_backward_diagram()
     # Beside the values, its arrowheads at the tails.
-    back = [*pairwise(("grad_x", "grad_f", "grad_h", "grad_g", "grad_L"))]
-    across = [("f", "grad_f"), ("g", "grad_g"), ("L", "grad_L")]
-    assert edges_of(drawing) == sorted([*pairwise(("x", "f", "h", "g", "L")), *back, *across])
+    back = [*pairwise(("grad_x", "grad_j", "grad_h", "grad_k", "grad_L"))]
+    across = [("j", "grad_j"), ("k", "grad_k"), ("L", "grad_L")]
+    assert edges_of(drawing) == sorted([*pairwise(("x", "j", "h", "k", "L")), *back, *across])
     assert re.findall(r"(\w+) -> \w+ \[[^\]]*dir=back", drawing.source) == [tail for tail, _ in back]
 
 
