@@ -33,15 +33,8 @@ LESSON = (
     "private",
 )  # the rooms and modules of shared/ on which a measured value can depend
 EXERCISE = re.compile(r"^(check|hint|solution)\(", re.MULTILINE)
-SHOWN = {
-    "print",
-    "show",
-    "observed",
-    "table",
-    "display",
-    "Markdown",
-    "plt",
-}  # and all that is imported from shared.drawing
+# What only shows, and all that is imported from shared.drawing.
+SHOWN = {"print", "show", "observed", "table", "display", "Markdown", "plt"}
 # Methods that no lesson names, because a framework, or Python, calls them.
 CALLED = re.compile(r"__\w+__|forward|backward|call|build|train_step|compute_\w+|on_\w+")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
