@@ -25,6 +25,8 @@ def gradient(
     """
     if not inputs:
         raise ValueError("inputs is empty: expected at least one tensor")
+    if torch.is_inference_mode_enabled():
+        raise RuntimeError("inference mode records nothing: call gradient outside of it")
     for i, each in enumerate(inputs):
         if each.requires_grad:
             raise ValueError(f"inputs[{i}] requires a gradient, which would be lost")

@@ -532,6 +532,11 @@ def test_pytorch_gradient_leaves_alone_what_is_no_input():
     assert weight.grad.tolist() == [7, 7, 7] and not x.requires_grad and x.grad is None
 
 
+def test_pytorch_gradient_is_refused_where_nothing_is_recorded():
+    with torch.inference_mode(), pytest.raises(RuntimeError, match="inference mode"):
+        pytorch_track.gradient(lambda x: (x * x).sum(), torch.ones(3))
+
+
 def test_tensors_can_be_keys():
     a, b = Tensor(1.0), Tensor(1.0)
     assert len({a, b}) == 2 and {a: "a", b: "b"}[a] == "a"
