@@ -27,7 +27,7 @@ def ids(*shape: int) -> torch.Tensor:
 
 # function -> (what calls it, the shape of its result)
 FUNCTIONS = {
-    "autograd.gradient": (lambda f: f(lambda x: x.sin().sum(), floats(3)), (3,)),
+    "autograd.gradient": (lambda f: f(lambda x: x.sin().sum(), floats(3).detach()), (3,)),
     "models.mlp": (
         lambda f: f(
             {
