@@ -22,11 +22,9 @@ import nbformat
 import numpy as np
 
 notebook = nbformat.read(sys.argv[1], as_version=4)
-asked, names = False, {}
+names = {}
 for cell in notebook.cells:
-    if cell.cell_type == "markdown":
-        asked = "## Exercises" in cell.source or (asked and "## Next" not in cell.source)
-    elif asked:
+    if "nbval-ignore-output" in cell.metadata.get("tags", []):  # an exercise
         exec(cell.source, names)
 import shared.notebook
 
