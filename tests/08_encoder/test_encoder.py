@@ -18,7 +18,7 @@ import shared.pytorch.encoder as pytorch_track
 from shared import parity, private
 from shared.arrays import as_numpy
 from shared.conformance import laws
-from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
 from shared.keras.embeddings import TokenAndPositionEmbedding
 
@@ -266,7 +266,7 @@ def test_three_blocks_are_one_function_with_every_shape_of_mask(norm_first, shap
 
 @pytest.mark.parametrize("track", TRACKS)
 @ORDERS
-def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
+def test_names_and_shapes_of_weights(track, norm_first):
     encoder = TRACKS[track].Encoder(**BLOCK, norm_first=norm_first, num_layers=2)
     if track == "keras":
         encoder.build((None, None, 8))
@@ -279,11 +279,6 @@ def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
     expected = {f"blocks.{i}.{name}": shape for i in range(2) for name, shape in part.items()}
     expected |= {"norm.gamma": (8,), "norm.beta": (8,)} if norm_first else {}
     assert {name: value.shape for name, value in weights.items()} == expected
-
-    save_weights(encoder, tmp_path / "encoder.safetensors")
-    other = numpy_track.Encoder(**BLOCK, norm_first=norm_first, num_layers=2, rng=5)
-    load_weights(other, tmp_path / "encoder.safetensors")
-    assert all(np.allclose(get_weights(other)[name], value) for name, value in weights.items())
 
 
 # What an encoder is: padding, permutations, modes, orders
@@ -519,7 +514,7 @@ def test_keras_the_loss_of_fit_is_the_mean_over_real_tokens(block):
 @pytest.mark.keras
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [({"embed_dim": 2**70}, ValueError), ({"num_heads": 3}, ValueError), ({"norm_first": True}, ValueError)],
+    [({"num_heads": 3}, ValueError), ({"norm_first": True}, ValueError)],
 )
 def test_keras_transformer_block_refuses_sizes_that_do_not_fit(wrong, error):
     sizes = {"embed_dim": 8, "num_heads": 2, "ff_dim": 12} | wrong

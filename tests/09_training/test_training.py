@@ -29,7 +29,7 @@ from keras import ops
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
 
-from shared import parity
+from shared import laws, parity
 from shared.arrays import as_numpy
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras import autograd as keras_autograd
@@ -294,7 +294,7 @@ def test_keras_fit_and_evaluate_divide_by_the_weight_of_every_target_that_the_ma
     assert history["loss"] == pytest.approx([expected], abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(4,), (5,), (4, 2), (2, 5), (4, 5, 1), (1, 4, 5)])
+@pytest.mark.parametrize("shape", [(4,), (4, 2), (4, 5, 1)])
 @pytest.mark.keras
 def test_keras_loss_object_refuses_weights_of_another_shape(rng, shape):
     """(4,) could be a weight for each sequence, or, if there were four positions, for each of them."""
@@ -314,7 +314,7 @@ def test_keras_fit_refuses_weights_of_another_shape(rng):
             model.fit(x, x, **weights, verbose=0)
 
 
-@pytest.mark.parametrize("shape", [(4,), (1, 5), (4, 5, 1), (5, 4)])
+@pytest.mark.parametrize("shape", [(4,), (1, 5)])
 @pytest.mark.keras
 def test_keras_loss_object_refuses_targets_of_another_shape(rng, shape):
     logits, _, _, _ = weighed(rng, ())
@@ -332,7 +332,7 @@ def test_keras_fit_refuses_a_column_of_targets(rng):
 
 
 @pytest.mark.keras
-@pytest.mark.parametrize("wrong", [7, -1, -100, 2**32 + 1, 2**40, 1.5, np.nan])
+@pytest.mark.parametrize("wrong", [7, -1, 2**32 + 1, 1.5, np.nan])
 def test_keras_loss_object_refuses_targets_that_count_and_are_no_class(rng, wrong):
     """What has no weight may be any number."""
     logits, targets, _, _ = weighed(rng, ())
@@ -373,7 +373,7 @@ def test_keras_fit_does_not_take_targets_that_count_and_are_no_class_for_right(r
 
 
 @pytest.mark.keras
-@pytest.mark.parametrize("ignore_index", [2**32 + 1, -(2**32) + 1, 2**31])
+@pytest.mark.parametrize("ignore_index", [-(2**32) + 1, 2**31])
 def test_keras_loss_ignores_no_other_target_than_ignore_index(rng, ignore_index):
     logits, targets = rng.normal(size=(2, 5)).astype(np.float32), np.array([1, 2])
     with pytest.raises(ValueError, match="ignore_index"):
@@ -947,126 +947,68 @@ def test_keras_saves_a_trained_model_whole(tmp_path):
 # Bad input
 
 
+def refused(call, error, name):
+    # Other arrays stand behind a semicolon, and what Keras adds to an error on further lines.
+    with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
+        call()
+
+
 LOGITS, TARGETS = np.zeros((2, 3, 5), np.float32), np.array([[0, 1, 2], [3, 4, -100]])
 
 
-def refused_by_every_loss(track: str) -> list:
-    tensor = {"numpy": np.asarray, "pytorch": torch.tensor, "keras": ops.convert_to_tensor}[track]
-    functions = [MODULES[track].cross_entropy]
-    functions += [numpy_training.cross_entropy_backward] if track == "numpy" else []
+@pytest.mark.parametrize(
+    ("loss", "tensor"),
+    [
+        (numpy_training.cross_entropy, np.asarray),
+        (numpy_training.cross_entropy_backward, np.asarray),
+        (pytorch_training.cross_entropy, torch.tensor),
+        pytest.param(keras_training.cross_entropy, ops.convert_to_tensor, marks=pytest.mark.keras),
+    ],
+)
+def test_each_loss_refuses_what_is_no_class_and_what_does_not_count(loss, tensor):
+    refused(lambda: loss(tensor(LOGITS), tensor(TARGETS + 1)), ValueError, "target")
+    refused(lambda: loss(tensor(LOGITS), tensor(TARGETS - 1)), ValueError, "target")
+    refused(lambda: loss(tensor(LOGITS), tensor(0 * TARGETS - 100)), ValueError, "targets")
 
-    def loss(function, logits=LOGITS, targets=TARGETS, **options):
-        arrays = (tensor(each) if isinstance(each, np.ndarray) else each for each in (logits, targets))
-        function(*arrays, **options)
 
-    return [
-        (partial(loss, function, **wrong), error, name)
-        for function in functions
-        for wrong, error, name in [
-            ({"label_smoothing": 1.0}, ValueError, "label_smoothing"),
-            ({"label_smoothing": "a"}, TypeError, "label_smoothing"),
-            ({"ignore_index": 0.5}, TypeError, "ignore_index"),
-            ({"targets": TARGETS.astype(np.float32)}, TypeError, "targets"),
-            ({"logits": LOGITS.astype(np.int32)}, TypeError, "logits"),
-            ({"targets": TARGETS + 1}, ValueError, "target"),
-            ({"targets": TARGETS - 1}, ValueError, "target"),
-            ({"targets": np.full((2, 3), -100)}, ValueError, "targets"),
-            ({"targets": TARGETS[0]}, TypeError, "targets"),
-            ({"logits": LOGITS[0, 0, 0], "targets": np.array(0)}, TypeError, "logits"),
-            ({"logits": [[0.0, 1.0]], "targets": [1]}, TypeError, "logits"),
-            ({"logits": LOGITS[0], "targets": [0, 1, 2]}, TypeError, "targets"),
-        ]
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (numpy_training.AdamW, {"model": numpy_models.Linear(2, 2)}),
+        (warmup_schedule, {"peak": 1.0, "warmup_steps": 1, "total_steps": 5}),
+    ],
+)
+def test_numbers_are_looked_at(function, arguments):
+    """As the signature says them."""
+    wrong = list(laws.wrong_sizes(function.__init__ if isinstance(function, type) else function))
+    findings = [
+        laws.refuses(lambda given=arguments | {name: value}: function(**given), error, (name,))
+        for name, value, error in wrong
     ]
+    assert findings and all(findings), findings
 
 
-def refused_by_numpys_adam(train_at) -> list:
-    schedule, adam = warmup_schedule, partial(make, "numpy")
-    return [
-        (lambda: schedule(-1, 1, 2), ValueError, "peak"),
-        (lambda: schedule(math.inf, 1, 2), ValueError, "peak"),
-        (lambda: schedule("a", 1, 2), TypeError, "peak"),
-        (lambda: schedule(1, 0, 2), ValueError, "warmup_steps"),
-        (lambda: schedule(1, 1.5, 2), TypeError, "warmup_steps"),
-        (lambda: schedule(1, 5, 5), ValueError, "warmup_steps"),
-        (lambda: schedule(1, 1, 5, -1), ValueError, "floor"),
-        (lambda: schedule(1, 1, 5, 2), ValueError, "floor"),
-        (lambda: schedule(1, 1, 5, "low"), TypeError, "floor"),
-        (lambda: schedule(1, 1, None), TypeError, "total_steps"),
-        (lambda: adam(learning_rate=-1), ValueError, "learning_rate"),
-        (lambda: adam(learning_rate="fast"), TypeError, "learning_rate"),
-        (lambda: adam(beta_1=1), ValueError, "beta_1"),
-        (lambda: adam(beta_2=-0.1), ValueError, "beta_2"),
-        (lambda: adam(epsilon=0), ValueError, "epsilon"),
-        (lambda: adam(epsilon=math.nan), ValueError, "epsilon"),
-        (lambda: adam(weight_decay=None), TypeError, "weight_decay"),
-        (lambda: adam(weight_decay=-1e-3), ValueError, "weight_decay"),
-        (lambda: adam(clip_norm=0), ValueError, "clip_norm"),
-        (lambda: adam(clip_norm=True), TypeError, "clip_norm"),
-        (lambda: adam(decay_all=1), TypeError, "decay_all"),
-        (lambda: train_at(-1.0), ValueError, "learning_rate"),
-        (lambda: train_at(math.nan), ValueError, "learning_rate"),
-    ]
+def train_with(track, **wrong):
+    model, optimizer = make(track)
+    arguments = {"model": model, "optimizer": optimizer, "batch_at": batch_at, "num_steps": 5}
+    MODULES[track].train(**arguments | wrong)
 
 
-def refused_by_pytorch(train) -> list:
-    """Optimizers and schedulers that aren't this run's."""
-    scheduler = make("pytorch")[1].scheduler
-    return [
-        (lambda: train(clip_norm=0), ValueError, "clip_norm"),
-        (lambda: train(clip_norm=True), TypeError, "clip_norm"),
-        (lambda: train(scheduler=lambda step: 0.1), TypeError, "scheduler"),
-        (lambda: train(scheduler=scheduler), ValueError, "scheduler"),
-    ]
-
-
-def refused_by_every_track(track: str) -> list:
-    training, (inputs, targets) = MODULES[track], batch_at(0)
-
-    def train(**wrong):
-        model, optimizer = make(track)
-        arguments = {"model": model, "optimizer": optimizer, "batch_at": batch_at, "num_steps": 5}
-        training.train(**arguments | wrong)
-
-    def train_past_the_end():
-        model, optimizer = make(track)
-        training.train(model, optimizer, batch_at, 3)
-        training.train(model, optimizer, batch_at, 2)
-
-    def train_at(rate):
-        model, optimizer = make(track, learning_rate=lambda step: rate)
-        training.train(model, optimizer, batch_at, 1)
-
-    rows = [
-        *refused_by_every_loss(track),
-        (lambda: train(optimizer=make("pytorch" if track == "numpy" else "numpy")[1]), TypeError, "optimizer"),
-        (lambda: train(optimizer=None), TypeError, "optimizer"),
-        (lambda: train(batch_at=[]), TypeError, "batch_at"),
-        (lambda: train(batch_at=lambda step: inputs), TypeError, "batch_at"),
-        (lambda: train(batch_at=lambda step: ((), targets)), TypeError, "batch_at"),
-        (lambda: train(batch_at=lambda step: ((inputs,), [1])), TypeError, "batch_at"),
-        (lambda: train(batch_at=lambda step: ([1], [2])), TypeError, "batch_at"),
-        (lambda: train(batch_at=lambda step: (inputs, targets + 1)), ValueError, "target"),
-        (lambda: train(batch_at=lambda step: (inputs, 0 * targets - 100)), ValueError, "targets"),
-        (lambda: train(num_steps=0), ValueError, "num_steps"),
-        (lambda: train(num_steps=0.5), TypeError, "num_steps"),
-        (train_past_the_end, ValueError, "num_steps"),
-        (lambda: train(label_smoothing=1), ValueError, "label_smoothing"),
-        (lambda: train(ignore_index=None), TypeError, "ignore_index"),
-        (lambda: train(progress=1), TypeError, "progress"),
-    ]
-    if track == "keras":
-        rows += [
-            (lambda: train(optimizer=keras.optimizers.SGD(0.1)), TypeError, "optimizer"),
-            (lambda: train(batch_at=shrinking), ValueError, "batch_at"),
-        ]
-    else:
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_the_loop_looks_at_its_optimizer_its_steps_and_its_batches(track):
+    wrong = {"numpy": make("pytorch")[1], "pytorch": make("numpy")[1], "keras": keras.optimizers.SGD(0.1)}[track]
+    refused(lambda: train_with(track, optimizer=wrong), TypeError, "optimizer")
+    if track != "keras":
         another = make(track)[1]
-        rows += [(lambda: train(optimizer=another), ValueError, "optimizer")]
-    if track == "numpy":
-        rows += refused_by_numpys_adam(train_at)
-    if track == "pytorch":
-        rows += refused_by_pytorch(train)
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+        refused(lambda: train_with(track, optimizer=another), ValueError, "optimizer")
+    refused(lambda: train_with(track, batch_at=lambda step: batch_at(step)[0]), TypeError, "batch_at")
+    model, optimizer = make(track)
+    MODULES[track].train(model, optimizer, batch_at, 3)
+    refused(lambda: MODULES[track].train(model, optimizer, batch_at, 2), ValueError, "num_steps")
+
+
+def batches(inputs, targets):
+    return {"batch_at": lambda step: (inputs, targets)}
 
 
 def shrinking(step):
@@ -1075,23 +1017,39 @@ def shrinking(step):
     return inputs[:, : 9 - step], targets[:, : 9 - step]
 
 
+X, Y = batch_at(0)
 REFUSED = [
-    *(row for track in MODULES for row in refused_by_every_track(track)),
+    (partial(train_with, "numpy", optimizer=None), TypeError, "optimizer"),
+    (partial(train_with, "numpy", batch_at=[]), TypeError, "batch_at"),
+    (partial(train_with, "numpy", **batches((), Y)), TypeError, "batch_at"),
+    (partial(train_with, "numpy", **batches((X,), [1])), TypeError, "batch_at"),
+    (partial(train_with, "numpy", **batches(X, 0 * Y - 100)), ValueError, "targets"),
+    (partial(train_with, "numpy", num_steps=0), ValueError, "num_steps"),
+    (partial(train_with, "numpy", label_smoothing=1), ValueError, "label_smoothing"),
+    (partial(train_with, "numpy", ignore_index=None), TypeError, "ignore_index"),
+    (partial(train_with, "numpy", ignore_index=True), TypeError, "ignore_index"),
+    (partial(train_with, "numpy", progress=1), TypeError, "progress"),
+    (partial(train_with, "pytorch", clip_norm=0), ValueError, "clip_norm"),
+    (partial(train_with, "pytorch", scheduler=lambda step: 0.1), TypeError, "scheduler"),
+    (partial(train_with, "pytorch", scheduler=make("pytorch")[1].scheduler), ValueError, "scheduler"),
+    pytest.param(partial(train_with, "keras", **batches(X, Y + 1)), ValueError, "target", marks=pytest.mark.keras),
+    pytest.param(partial(train_with, "keras", batch_at=shrinking), ValueError, "batch_at", marks=pytest.mark.keras),
     (lambda: numpy_training.AdamW({}), TypeError, "model"),
+    (lambda: make("numpy", epsilon=0), ValueError, "epsilon"),
+    (lambda: make("numpy", clip_norm=0), ValueError, "clip_norm"),
+    (lambda: train("numpy", *make("numpy", learning_rate=lambda step: -1.0), batch_at, 1), ValueError, "learning_rate"),
+    (lambda: warmup_schedule(1, 5, 5), ValueError, "warmup_steps"),
+    (lambda: warmup_schedule(1, 1, 5, 2), ValueError, "floor"),
     (lambda: numpy_training.text_batches(np.arange(5), 5, 1), ValueError, "length"),
     (lambda: numpy_training.text_batches(np.arange(5), 0, 1), ValueError, "length"),
-    (lambda: numpy_training.text_batches(np.arange(5), 1.5, 1), TypeError, "length"),
     (lambda: numpy_training.text_batches(np.arange(5), 2, 0), ValueError, "batch_size"),
     (lambda: numpy_training.text_batches(np.arange(5.0), 2, 1), TypeError, "tokens"),
-    (lambda: numpy_training.text_batches(np.ones((2, 3), int), 2, 1), TypeError, "tokens"),
 ]
 
 
 @pytest.mark.parametrize(("call", "error", "name"), REFUSED)
 def test_what_is_refused_is_named(call, error, name):
-    # Other arrays stand behind a semicolon, and what Keras adds to an error on further lines.
-    with pytest.raises(error, match=rf"^[^;\n]*\b{name}\b"):
-        call()
+    refused(call, error, name)
 
 
 # The three together

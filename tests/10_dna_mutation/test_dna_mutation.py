@@ -1,5 +1,7 @@
 """Chapter 10: the first whole model, in each track and across the three, against a process that is known exactly."""
 
+from functools import partial
+
 import keras
 import numpy as np
 import pandas
@@ -7,11 +9,10 @@ import pytest
 import torch
 from scipy.special import softmax
 
-import shared
 import shared.keras.dna_mutation as keras_track
 import shared.numpy.dna_mutation as numpy_track
 import shared.pytorch.dna_mutation as pytorch_track
-from shared import dna, parity
+from shared import dna, laws, parity
 from shared.arrays import as_numpy
 from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
 from shared.keras.embeddings import TokenAndPositionEmbedding
@@ -73,16 +74,15 @@ def test_keras_and_its_twins_agree_in_float32():
     parity.compare({name: {"logits": value} for name, value in logits.items()}, tolerance=1e-5)
 
 
-@pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.keras
-def test_keras_and_the_others_ignore_padding(track):
-    """A batch of one length each and a batch of both: the same logits. (Keras' model takes sequences of maxlen alone.)"""
+def test_keras_ignores_padding():
+    """A batch of both lengths gives the logits of NumPy's batch of one. (Keras' model takes sequences of maxlen alone.)"""
     models, texts = twins(), ["TTACATAC", "ACGTACGTAC"]
     alone = call(models["numpy"], dna.tokenize_and_pad(texts[:1]))
     padded = dna.tokenize_and_pad(texts)
-    np.testing.assert_allclose(call(models[track], padded)[:1, :8], alone, atol=1e-5)
+    np.testing.assert_allclose(call(models["keras"], padded)[:1, :8], alone, atol=1e-5)
     with_g = np.where(padded == dna.PAD_ID, dna.VOCABULARY.index("G"), padded)
-    assert np.abs(call(models[track], with_g)[:1, :8] - alone).max() > 1e-3
+    assert np.abs(call(models["keras"], with_g)[:1, :8] - alone).max() > 1e-3
 
 
 @pytest.mark.parametrize("track", ["numpy", "pytorch"])
@@ -113,21 +113,16 @@ def test_keras_loss_is_the_mean_over_letters_because_the_mask_reaches_it():
 
 
 @pytest.mark.parametrize("source", TRACKS)
-@pytest.mark.parametrize("target", TRACKS)
 @pytest.mark.keras
-def test_keras_and_the_others_load_what_another_saved(source, target, tmp_path):
-    models = {
-        "numpy": make("numpy", rng=1).astype(np.float32).eval(),
-        "pytorch": make("pytorch").eval(),
-        "keras": make("keras"),
-    }
-    tokens = dna.tokenize_and_pad(TEXTS)
-    save_weights(models[source], tmp_path / "weights.safetensors")
-    expected, sequences = call(models[source], tokens), TRACKS[source].predict_sequence(models[source], TEXTS)
-    fresh = models[target]
-    load_weights(fresh, tmp_path / "weights.safetensors")
-    np.testing.assert_allclose(call(fresh, tokens), expected, atol=1e-5)
-    assert TRACKS[target].predict_sequence(fresh, TEXTS) == sequences
+def test_keras_and_the_others_load_what_another_saved(source, tmp_path):
+    model, tokens = make(source, rng=1), dna.tokenize_and_pad(TEXTS)
+    model = model if source == "keras" else model.eval()
+    save_weights(model, tmp_path / "weights.safetensors")
+    expected, sequences = call(model, tokens), TRACKS[source].predict_sequence(model, TEXTS)
+    for target, fresh in twins().items():
+        load_weights(fresh, tmp_path / "weights.safetensors")
+        np.testing.assert_allclose(call(fresh, tokens), expected, atol=1e-5)
+        assert TRACKS[target].predict_sequence(fresh, TEXTS) == sequences
 
 
 @pytest.mark.keras
@@ -139,22 +134,11 @@ def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
     assert loaded.input_shape == (None, 10)
 
 
-@pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.keras
-def test_keras_and_the_others_drop_only_in_training(track):
-    shared.set_seed(0)
-    model = make(track, dropout=0.5)
-    tokens = dna.tokenize_and_pad(TEXTS)
-    tensor = torch.from_numpy if track == "pytorch" else np.asarray
-    if track == "keras":
-        still, dropping = model, lambda tokens: as_numpy(model(tokens, training=True))
-    else:
-        still, dropping = model.eval(), lambda tokens: as_numpy(model.train()(tensor(tokens)))
-    before = call(still, tokens)
-    assert not np.array_equal(dropping(tokens), dropping(tokens))
-    if track != "keras":
-        model.eval()
-    assert np.array_equal(call(still, tokens), before)
+def test_keras_drops_only_in_training():
+    model, tokens = make("keras", dropout=0.5), dna.tokenize_and_pad(TEXTS)
+    assert not np.array_equal(*(as_numpy(model(tokens, training=True)) for _ in range(2)))
+    assert np.array_equal(call(model, tokens), call(model, tokens))
 
 
 class Oracle:
@@ -252,12 +236,6 @@ def test_keras_runs_the_pipeline_of_the_document_that_the_chapter_grew_from(tmp_
     assert len(keras_track.predict_sequence(loaded, "ATGCG")) == 5
 
 
-def test_the_pytorch_model_is_one_graph():
-    model, tokens = make("pytorch").eval(), torch.from_numpy(dna.tokenize_and_pad(TEXTS))
-    compiled = torch.compile(model, fullgraph=True, backend="eager")
-    torch.testing.assert_close(compiled(tokens), model(tokens))
-
-
 def test_training_leaves_the_plateau_and_approaches_the_optimum():
     """A shorter run than the chapter's, of another seed: below the bound that a model without attention cannot pass."""
     process = dna.CpGDeamination()
@@ -275,48 +253,33 @@ def test_training_leaves_the_plateau_and_approaches_the_optimum():
 # Bad input
 
 
-def refused_by_every_track(track: str) -> list:
-    module, tensor = TRACKS[track], torch.from_numpy if track == "pytorch" else np.asarray
-
-    def model(**arguments):
-        return make(track, **arguments)
-
-    def forward(tokens, mask):
-        model()(tensor(tokens), tensor(mask))
-
-    def predict(sequence):
-        module.predict_sequence(model(), sequence)
-
-    tokens, mask = dna.tokenize_and_pad(TEXTS), np.ones((1, 10), bool)
-    keras_names = track == "keras"
-    rows = [
-        (lambda: model(num_heads=3), ValueError, "num_heads"),
-        (lambda: model(d_model=0), ValueError, "embed_dim" if keras_names else "d_model"),
-        (lambda: model(d_ff=1.5), TypeError, "ff_dim" if keras_names else "d_ff"),
-        (lambda: model(dropout=1.0), ValueError, "rate" if keras_names else "dropout"),
-        (lambda: model(dropout=-0.1), ValueError, "rate" if keras_names else "dropout"),
-        (lambda: model(dropout="a"), TypeError, "dropout_rate" if keras_names else "dropout"),
-        (lambda: model(vocab_size=-1), ValueError, "vocab_size"),
-        (lambda: model(max_length=0), ValueError, "maxlen" if keras_names else "max_length"),
-        (lambda: model(num_layers=0), ValueError, "num_transformer_blocks" if keras_names else "num_layers"),
-        (lambda: predict("ACXT"), ValueError, "sequences"),
-        (lambda: predict(""), ValueError, "sequence"),
-        (lambda: predict(["ACGT", ""]), ValueError, "sequence"),
-        (lambda: predict("A" * 11), ValueError, "max_length"),
-        (lambda: predict(7), TypeError, "sequence"),
-        (lambda: module.predict_sequence(None, "ACGT"), TypeError, "model"),
-        (lambda: module.predict_sequence(model(vocab_size=6), "ACGT"), ValueError, "model"),
-    ]
-    if not keras_names:
-        rows += [
-            (lambda: forward(tokens, mask[0]), TypeError, "mask"),
-            (lambda: forward(tokens, mask * 1.0), TypeError, "mask"),
-        ]
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+@pytest.mark.keras
+def test_keras_builds_no_model_of_wrong_sizes():
+    """As the signature says them; the block calls dropout_rate its rate."""
+    arguments = {IN_KERAS.get(name, name): value for name, value in SMALL.items()}
+    wrong = [("num_heads", 3, ValueError), ("dropout_rate", "0.1", TypeError)]
+    for name, value, error in (*wrong, *laws.wrong_sizes(keras_track.build_model)):
+        names = (name,) if error is TypeError else (name, name.removeprefix("dropout_"))
+        finding = laws.refuses(partial(keras_track.build_model, **arguments | {name: value}), error, names)
+        assert finding, finding
 
 
-@pytest.mark.parametrize(("call", "error", "name"), [row for track in TRACKS for row in refused_by_every_track(track)])
-def test_what_is_refused_is_named(call, error, name):
-    # Other arrays stand behind a semicolon; Keras puts a line and [1m in front of what is raised inside of a call.
-    with pytest.raises(error, match=rf"(^|\[1m)([^;\n]*\b)?{name}\b"):
-        call()
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_predictions_need_a_model_and_letters(track):
+    predict, model = TRACKS[track].predict_sequence, make(track)
+    for given, error, name in (
+        ((model, ["ACGT", ""]), ValueError, "sequence"),
+        ((model, "A" * 11), ValueError, "max_length"),
+        ((model, 7), TypeError, "sequence"),
+        ((None, "ACGT"), TypeError, "model"),
+        ((make(track, vocab_size=6), "ACGT"), ValueError, "model"),
+    ):
+        with pytest.raises(error, match=rf"^([^;\n]*\b)?{name}\b"):  # other arrays stand behind a semicolon
+            predict(*given)
+
+
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
+def test_a_mask_is_boolean(track):
+    tensor = torch.from_numpy if track == "pytorch" else np.asarray
+    with pytest.raises(TypeError, match=r"\bmask\b"):
+        make(track)(tensor(dna.tokenize_and_pad(TEXTS)), tensor(np.ones((1, 1, 1, 10))))

@@ -16,7 +16,7 @@ import shared.pytorch.decoder as pytorch_track
 from shared import parity, private
 from shared.arrays import as_numpy
 from shared.conformance import laws
-from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -364,7 +364,7 @@ def test_three_blocks_are_one_function_with_every_shape_of_mask(norm_first, shap
 
 @every_track
 @ORDERS
-def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
+def test_names_and_shapes_of_weights(track, norm_first):
     part = {f"feed_forward.{name}": shape for name, shape in (
         ("expand.kernel", (8, 12)), ("expand.bias", (12,)), ("contract.kernel", (12, 8)), ("contract.bias", (8,))
     )}  # fmt: skip
@@ -387,14 +387,6 @@ def test_names_and_shapes_of_weights(track, norm_first, tmp_path):
         arguments = {"norm_first": norm_first} | ({"num_layers": 2} if name == "Decoder" else {})
         module = make(track, name, **arguments)
         assert {name: value.shape for name, value in get_weights(module).items()} == expected
-        save_weights(module, tmp_path / "weights.safetensors")
-        for other, modules in TRACKS.items() if name == "Decoder" else ():
-            loaded = getattr(modules, name)(**BLOCK, **arguments)
-            if other == "keras":
-                loaded.build((None, None, 8))
-            load_weights(loaded, tmp_path / "weights.safetensors")
-            for key, value in get_weights(loaded).items():
-                assert np.allclose(value, get_weights(module)[key], rtol=1e-6, atol=1e-6)
 
 
 @every_track

@@ -24,7 +24,7 @@ from shared import grammar, parity, text
 from shared.arrays import as_numpy
 from shared.checks.gpt import check_logits
 from shared.frameworks.pretrained import gpt2_weights, read_pretrained
-from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
+from shared.frameworks.weights import get_weights, set_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -126,7 +126,7 @@ def test_numpy_backward_goes_through_the_dropout_of_the_embeddings(rng):
 
 @every_track
 @pytest.mark.keras
-def test_keras_and_the_others_count_the_table_once(track, tmp_path):
+def test_keras_and_the_others_count_the_table_once(track):
     model = make(track)
     names = list(get_weights(model))
     assert len(names) == 4 + 2 * 16
@@ -138,12 +138,6 @@ def test_keras_and_the_others_count_the_table_once(track, tmp_path):
     }[track]()
     block = 4 * (8 * 8 + 8) + (8 * 12 + 12) + (12 * 8 + 8) + 4 * 8
     assert total == 2 * block + (11 + 12) * 8 + 2 * 8
-    save_weights(model, tmp_path / "weights.safetensors")
-    other = scrambled(make(track), seed=9)
-    tokens = np.array([[3, 1, 4, 1]])
-    assert not np.allclose(call(other, tokens), call(model, tokens), atol=1e-3)
-    load_weights(other, tmp_path / "weights.safetensors")
-    assert np.array_equal(call(other, tokens), call(model, tokens))
 
 
 @pytest.mark.keras
@@ -442,23 +436,23 @@ def test_keras_and_the_others_stop_where_top_p_is_reached(track):
     np.testing.assert_array_equal(as_numpy(TRACKS[track].token_probabilities(logits, top_p=highest)), [[1, 0]])
 
 
+TINY = [
+    *({"temperature": temperature} for temperature in (1e-4, 1e-5, 1e-8, 1e-30, 1e-38, 1e-39, 1e-46, 1e-320)),
+    *({"top_p": top_p} for top_p in (1e-4, 1e-8, 1e-39, 1e-46, 1e-320)),
+    {"temperature": 1e-46, "top_k": 2, "top_p": 1e-46},
+]
+
+
 @every_track
 @pytest.mark.keras
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"temperature": temperature} for temperature in (1e-4, 1e-5, 1e-8, 1e-30, 1e-38, 1e-39, 1e-46, 1e-320)),
-        *({"top_p": top_p} for top_p in (1e-4, 1e-8, 1e-39, 1e-46, 1e-320)),
-        {"temperature": 1e-46, "top_k": 2, "top_p": 1e-46},
-    ],
-)
-def test_keras_and_the_others_take_numbers_that_underflow(track, dtype, options):
+def test_keras_and_the_others_take_numbers_that_underflow(track, dtype):
     logits = np.array([[1, 2, 3], [5, -2, 1], [-np.inf, 1, -1]], dtype)
     if track == "keras" and keras.backend.backend() == "jax" and dtype == "float64":
         pytest.skip("JAX has no float64 here")
-    found = as_numpy(TRACKS[track].token_probabilities(tensor(track, logits), **options))
-    assert np.array_equal(found, np.eye(3)[[2, 0, 1]])
+    for options in TINY:
+        found = as_numpy(TRACKS[track].token_probabilities(tensor(track, logits), **options))
+        assert np.array_equal(found, np.eye(3)[[2, 0, 1]]), options
 
 
 @every_track
@@ -737,36 +731,18 @@ NO_GPT2 = [  # what of the directory is changed, and the setting or weight that 
     ({"config": {"scale_attn_weights": False}}, "scale_attn_weights"),
     ({"config": {"tie_word_embeddings": False}}, "tie_word_embeddings"),
     ({"config": {"add_cross_attention": True}}, "add_cross_attention"),
-    ({"config": {"model_type": "bert"}}, "model_type"),
-    ({"config": {"n_layer": 3}}, "n_layer"),
-    ({"config": {"n_layer": 1}}, "n_layer"),
-    ({"config": {"n_layer": 2**31}}, "n_layer"),
-    ({"config": {"n_embd": None}}, "n_embd"),
-    ({"config": {"n_embd": 20}}, "n_embd"),
-    ({"config": {"n_embd": "16"}}, "n_embd"),
-    ({"config": {"vocab_size": 2**31}}, "vocab_size"),
-    ({"config": {"n_positions": 70}}, "n_positions"),
-    ({"config": {"n_positions": 2**31}}, "n_positions"),
-    ({"config": {"n_inner": 63}}, "n_inner"),
-    ({"config": {"n_inner": 0}}, "n_inner"),
-    ({"config": {"n_inner": False}}, "n_inner"),
     ({"config": {"n_head": 3}}, "n_head"),
-    ({"config": {"n_head": "4"}}, "n_head"),
     ({"config": {"layer_norm_epsilon": 0}}, "layer_norm_epsilon"),
     ({"config": {"layer_norm_epsilon": float("inf")}}, "layer_norm_epsilon"),
     ({"drop": ["transformer.ln_f.bias"]}, "ln_f.bias"),
-    ({"arrays": {"transformer.h.0.attn.c_attn.weight": np.ones((16, 47), np.float32)}}, "c_attn.weight"),
 ]
 
 
-@every_track
 @pytest.mark.parametrize(("changes", "name"), NO_GPT2, ids=[str(changes)[:60] for changes, _ in NO_GPT2])
-@pytest.mark.keras
-def test_keras_and_the_others_refuse_what_is_no_gpt2_of_this_kind(track, changes, name, hugging_face, tmp_path):
+def test_what_is_no_gpt2_of_this_kind_is_refused(changes, name, hugging_face, tmp_path):
     _, path = hugging_face
-    changed = change(path, tmp_path / "changed", **changes)
     with pytest.raises(ValueError, match=rf"\b{re.escape(name)}\b"):
-        TRACKS[track].GPTModel.from_pretrained(changed)
+        gpt2_weights(*read_pretrained(change(path, tmp_path / "changed", **changes), "gpt2"))
 
 
 def test_another_eps_and_inner_width_are_read(tmp_path):
@@ -857,7 +833,7 @@ def test_the_notebook_says_what_is_missing_where_there_is_no_gpt2(reading_cell, 
     monkeypatch.delenv("GPT2_DIRECTORY", raising=False)
     exec(reading_cell, {"GPTModel": None, "generate": None})  # noqa: S102
     output = capsys.readouterr().out
-    assert "No GPT-2 in the directory 'gpt2': config.json, model.safetensors, tokenizer.json missing" in output
+    assert re.search(r"'gpt2'.*config\.json.*model\.safetensors.*tokenizer\.json.*missing", output)
 
 
 def test_the_notebook_writes_with_a_gpt2_where_there_is_one(reading_cell, hugging_face, tmp_path, monkeypatch, capsys):
@@ -883,101 +859,75 @@ CACHE = {"num_layers": 2, "batch": 2, "num_heads": 2, "max_length": 12, "head_di
 made = functools.cache(make)  # a call that is refused leaves a model as it was
 
 
-def refused_by_every_track(track: str) -> list:
-    module = TRACKS[track]
+def refused(call, error, name):
+    # Behind a semicolon stand the other arrays, behind a bullet all that Keras was given; [1m is how it prints bold.
+    with pytest.raises(error, match=rf"^[^;•]*(\b|\[1m){name}(?!\w)"):
+        call()
 
-    def new(**wrong):
-        module.GPTModel(**SMALL | wrong)
 
-    def model(tokens=((3, 1, 4), (2, 2, 0)), **wrong):
-        made(track)(tensor(track, np.array(tokens)), **{name: tensor(track, value) for name, value in wrong.items()})
+def generate(track, prompt=(1, 2), max_new_tokens=3, **wrong):
+    TRACKS[track].generate(**{"model": made(track), "prompt": prompt, "max_new_tokens": max_new_tokens} | wrong)
 
-    def model_with(cache):
-        made(track)(tensor(track, np.array([[3, 1, 4], [2, 2, 0]])), cache=cache)
 
-    def generate(prompt=(1, 2), max_new_tokens=3, **wrong):
-        module.generate(**{"model": made(track), "prompt": prompt, "max_new_tokens": max_new_tokens} | wrong)
-
-    rows = [
-        (lambda: new(pad_id=11), ValueError, "pad_id"),
-        (lambda: module.GPTModel.from_pretrained("nowhere"), FileNotFoundError, "path"),
-        (lambda: model(mask=np.ones((2, 1, 1, 3))), TypeError, "mask"),
-        (lambda: model(mask=np.ones(3, bool)), TypeError, "mask"),
-        (lambda: model(mask=np.ones((2, 3), bool)), TypeError, "mask"),
-        (lambda: model(mask=np.ones((2, 1, 1, 4), bool)), TypeError, "mask"),
-        (lambda: model_with([1]), TypeError, "cache"),
-        (lambda: model_with(made(track).make_cache(3)), ValueError, "cache"),
-        (lambda: model_with(module.KVCache(**CACHE | {"num_layers": 1})), ValueError, "cache"),
-        *((lambda name=name: module.KVCache(**CACHE | {name: 0}), ValueError, name) for name in CACHE),
-        (lambda: made(track).make_cache(1.5), TypeError, "batch"),
-        (lambda: generate(model=None), TypeError, "model"),
-        (lambda: generate("abc"), TypeError, "prompt"),
-        (lambda: generate(3), TypeError, "prompt"),
-        (lambda: generate([]), ValueError, "prompt"),
-        (lambda: generate([[1], []]), ValueError, "prompt"),
-        (lambda: generate([[1], [0.5]]), TypeError, "prompt"),
-        (lambda: generate([[1], 2]), TypeError, "prompt"),
-        (lambda: generate(np.array([1, 2])), TypeError, "prompt"),
-        (lambda: generate(np.array([[1, 0]])), ValueError, "prompt"),
-        (lambda: generate([1, 11]), ValueError, "token"),
-        (lambda: generate([3] * 13), ValueError, "prompt"),
-        (lambda: generate([[3, 1, 4], [1]], 10), ValueError, "max_new_tokens"),
-        (lambda: generate(max_new_tokens=0), ValueError, "max_new_tokens"),
-        (lambda: generate(max_new_tokens=2.0), TypeError, "max_new_tokens"),
-        (lambda: generate(temperature=-1), ValueError, "temperature"),
-        (lambda: generate(temperature="hot"), TypeError, "temperature"),
-        (lambda: generate(top_k=0), ValueError, "top_k"),
-        (lambda: generate(top_p=0), ValueError, "top_p"),
-        (lambda: generate(top_p=1.5), ValueError, "top_p"),
-        (lambda: generate(end_id=11), ValueError, "end_id"),
-        (lambda: generate(end_id=0), ValueError, "end_id"),
-        (lambda: generate(end_id=1.0), TypeError, "end_id"),
-    ]
+@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+def test_every_track_names_what_it_refuses(track):
+    module, model, dtype = TRACKS[track], made(track), {"pytorch": (torch.float32, "cpu")}.get(track, ("float32",))
+    tokens = tensor(track, np.array([[3, 1, 4], [2, 2, 0]]))
+    refused(lambda: model(tokens, mask=tensor(track, np.ones((2, 1, 1, 3)))), TypeError, "mask")
+    refused(lambda: model(tokens, mask=tensor(track, np.ones((2, 1, 1, 4), bool))), TypeError, "mask")
+    refused(lambda: model(tokens, cache=[1]), TypeError, "cache")
+    refused(lambda: model(tokens, cache=model.make_cache(3)), ValueError, "cache")
+    refused(lambda: model(tokens, cache=module.KVCache(**CACHE | {"num_layers": 1})), ValueError, "cache")
+    for name in CACHE:
+        refused(lambda name=name: module.KVCache(**CACHE | {name: 0}), ValueError, name)
+    refused(lambda: module.LayerCache((1, 1, 2**70, 2), *dtype), ValueError, r"shape\[2\]")
+    refused(lambda: generate(track, model=None), TypeError, "model")
+    refused(lambda: generate(track, temperature=-1), ValueError, "temperature")
+    refused(lambda: generate(track, end_id=1.0), TypeError, "end_id")
     if track != "keras":
-        rows.append((lambda: generate(use_cache="yes"), TypeError, "use_cache"))
-        rows.append((lambda: made(track)([[1, 2]]), TypeError, "tokens"))
-    return [pytest.param(*row, marks=[pytest.mark.keras] * (track == "keras")) for row in rows]
+        refused(lambda: generate(track, use_cache="yes"), TypeError, "use_cache")
 
 
-def after_call(cache=None):
-    """A NumPy model that has read (2, 4) tokens."""
+def after_a_cached_call():
     model = make("numpy")
-    model(np.ones((2, 4), int), cache=cache)
+    model(np.ones((2, 4), int), cache=model.make_cache(2))
     return model
 
 
-NO_SHAPE = (1, 1, 2**70, 2)  # of more than an axis can have
+def slide(**wrong):
+    given = {"generate": numpy_track.generate, "model": made("numpy"), "prompt": [1], "max_new_tokens": 2}
+    numpy_track.generate_sliding(**given | wrong)
+
+
 REFUSED = [
-    *(row for track in TRACKS for row in refused_by_every_track(track)),
-    (lambda: numpy_track.LayerCache(NO_SHAPE, np.float32), ValueError, r"shape\[2\]"),
-    (lambda: pytorch_track.LayerCache(NO_SHAPE, torch.float32, "cpu"), ValueError, r"shape\[2\]"),
-    (lambda: keras_track.LayerCache(NO_SHAPE, "float32"), ValueError, r"shape\[2\]"),
-    (lambda: numpy_track.generate(made("numpy"), [1], 2, rng="a"), TypeError, "rng"),
-    (lambda: numpy_track.generate_sliding(numpy_track.generate, made("numpy"), [1], 0), ValueError, "max_new_tokens"),
-    (lambda: numpy_track.generate_sliding(numpy_track.generate, made("numpy"), [], 2), ValueError, "prompt"),
-    *(
-        pytest.param(
-            lambda track=track: numpy_track.generate_sliding(TRACKS[track].generate, None, [1], 2),
-            TypeError,
-            "model",
-            marks=[pytest.mark.keras] * (track == "keras"),
-        )
-        for track in TRACKS
-    ),
-    (lambda: after_call(made("numpy").make_cache(2)).backward(np.ones((2, 4, 11))), ValueError, "cache"),
-    (lambda: after_call().backward(np.ones((2, 4, 8))), TypeError, "grad_output"),
-    *(
-        (lambda value=value: check_logits([1.0, value], 2), ValueError, "logits")
-        for value in (-math.inf, math.inf, math.nan)
-    ),
+    (lambda: generate("numpy", "abc"), TypeError, "prompt"),
+    (lambda: generate("numpy", 3), TypeError, "prompt"),
+    (lambda: generate("numpy", []), ValueError, "prompt"),
+    (lambda: generate("numpy", [[1], [0.5]]), TypeError, "prompt"),
+    (lambda: generate("numpy", [[1], 2]), TypeError, "prompt"),
+    (lambda: generate("numpy", np.array([1, 2])), TypeError, "prompt"),
+    (lambda: generate("numpy", np.array([[1, 0]])), ValueError, "prompt"),
+    (lambda: generate("numpy", [1, 11]), ValueError, "token"),
+    (lambda: generate("numpy", [3] * 13), ValueError, "prompt"),
+    (lambda: generate("numpy", [[3, 1, 4], [1]], 10), ValueError, "max_new_tokens"),
+    (lambda: generate("numpy", max_new_tokens=0), ValueError, "max_new_tokens"),
+    (lambda: generate("numpy", top_k=0), ValueError, "top_k"),
+    (lambda: generate("numpy", top_p=0), ValueError, "top_p"),
+    (lambda: generate("numpy", top_p=1.5), ValueError, "top_p"),
+    (lambda: generate("numpy", end_id=11), ValueError, "end_id"),
+    (lambda: generate("numpy", end_id=0), ValueError, "end_id"),
+    (lambda: generate("numpy", rng="a"), TypeError, "rng"),
+    (lambda: slide(max_new_tokens=0), ValueError, "max_new_tokens"),
+    (lambda: slide(prompt=[]), ValueError, "prompt"),
+    (lambda: slide(model=None), TypeError, "model"),
+    (lambda: after_a_cached_call().backward(np.ones((2, 4, 11))), ValueError, "cache"),
+    (lambda: check_logits([1.0, math.inf], 2), ValueError, "logits"),
 ]
 
 
 @pytest.mark.parametrize(("call", "error", "name"), REFUSED)
 def test_what_is_refused_is_named(call, error, name):
-    # Behind a semicolon stand the other arrays, behind a bullet all that Keras was given; [1m is how it prints bold.
-    with pytest.raises(error, match=rf"^[^;•]*(\b|\[1m){name}(?!\w)"):
-        call()
+    refused(call, error, name)
 
 
 def test_pytorch_keeps_its_parameters_registered_once():
@@ -995,22 +945,22 @@ def test_every_word_of_the_grammar_is_one_token():
     assert [word for word in grammar.WORDS if len(tokenizer.encode(word).ids) != 3] == []
 
 
-@pytest.mark.parametrize(
-    ("probs", "uniform", "name"),
-    [
-        ([math.nan, 0.5, 0.5], 0.3, "probs"),
-        ([math.inf, 1.0, 1.0], 0.3, "probs"),
-        ([-1.0, 1.0, 1.0], 0.3, "probs"),
-        ([0.0, 0.0, 0.0], 0.3, "probs"),
-        ([0.5, 0.5, 0.0], math.nan, "uniforms"),
-        ([0.5, 0.5, 0.0], 1.0, "uniforms"),  # this would be token 3 of 3
-    ],
-)
+NO_PROBABILITIES = [
+    ([math.nan, 0.5, 0.5], 0.3, "probs"),
+    ([math.inf, 1.0, 1.0], 0.3, "probs"),
+    ([-1.0, 1.0, 1.0], 0.3, "probs"),
+    ([0.0, 0.0, 0.0], 0.3, "probs"),
+    ([0.5, 0.5, 0.0], math.nan, "uniforms"),
+    ([0.5, 0.5, 0.0], 1.0, "uniforms"),  # this would be token 3 of 3
+]
+
+
 @pytest.mark.parametrize("track", ["numpy", pytest.param("keras", marks=pytest.mark.keras)])
-def test_no_token_is_drawn_from_what_are_no_probabilities(track, probs, uniform, name):
+def test_no_token_is_drawn_from_what_are_no_probabilities(track):
     right, sample = [0.2, 0.3, 0.5], TRACKS[track].sample
     array = keras.ops.array if track == "keras" else np.array
-    rows, uniforms = array(np.array([right, probs], "float32")), array(np.array([0.1, uniform], "float32"))
-    with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
-        sample(rows, uniforms)
-    assert as_numpy(sample(rows[:1], uniforms[:1])).tolist() == [0]
+    for probs, uniform, name in NO_PROBABILITIES:
+        rows, uniforms = array(np.array([right, probs], "float32")), array(np.array([0.1, uniform], "float32"))
+        with pytest.raises(ValueError, match=rf"^{name}\[1\]"):
+            sample(rows, uniforms)
+        assert as_numpy(sample(rows[:1], uniforms[:1])).tolist() == [0]
