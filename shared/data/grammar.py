@@ -4,12 +4,12 @@
 
 Words are lower case and separated by single spaces, "." is a word of its own and ends every sentence. What a model can learn, from near to far: `a` or `an` by
 the letter that follows; which adjectives suit a noun and which adverbs and objects suit a verb; that `two` and `many` call for a plural; that a verb agrees
-with its subject ("the robots near the old tower walk", "the robot that sees many owls walks"); that `yesterday` makes the main verbs past, however far away,
+with its subject, past other nouns ("the robots near the old tower walk", "the robots that the owl sees walk"); that `yesterday` makes the main verbs past, however far away,
 and `today` present; that a second clause keeps the tense of the first; and that its pronoun, like a reflexive ("the queen saw herself"), means the subject:
 he, she, it or they.
 
 Sentences are drawn and predicted here. In the folder `sentences`: the rules in `rules.py`, the automaton that they make in
-`automaton.py`, hidden words in `hidden_words.py`, a text of your own in `reading.py`.
+`automaton.py`, hidden words in `hidden_words.py`, models that see few words in `windows.py`, a text of your own in `reading.py`.
 """
 
 from bisect import bisect
@@ -34,6 +34,7 @@ from shared.data.sentences.automaton import (
 from shared.data.sentences.hidden_words import masked_word_probabilities, posterior
 from shared.data.sentences.reading import read_corpus
 from shared.data.sentences.rules import NOUNS, QUALITIES, REFLEXIVES, SENTENCE, SIZES, VERBS, rules
+from shared.data.sentences.windows import best_that_sees
 
 __all__ = [
     "END",
@@ -49,6 +50,7 @@ __all__ = [
     "Optimum",
     "agreement_sites",
     "batch_at",
+    "best_that_sees",
     "entropy_per_sentence",
     "entropy_per_token",
     "expected_length",

@@ -23,6 +23,7 @@ from shared.data.grammar import (
     WORDS,
     Optimum,
     agreement_sites,
+    best_that_sees,
     entropy_per_sentence,
     entropy_per_token,
     expected_length,
@@ -221,6 +222,68 @@ def test_chain_rule(words):
     assert log_probability("  ".join(words) + "\n") == log_probability(iter(words)) < 0
 
 
+def by_counting(num_words: int) -> tuple[float, float]:
+    """What `best_that_sees` gives, by a walk over prefixes, each as long as it needs to be: state and last words."""
+    from shared.data.sentences.automaton import FINAL, NEXT
+
+    counts = collections.defaultdict(collections.Counter)
+
+    def walk(weigh):
+        ended, row = 0.0, {((".",) * num_words, 0): 1.0}
+        while row:
+            following = collections.Counter()
+            for (window, state), mass in row.items():
+                for word, (p, after) in NEXT[state].items():
+                    reached = mass * weigh(window, word, p)
+                    counts[window][word] += reached
+                    if after == FINAL:
+                        ended += reached
+                    else:
+                        following[(*window[1:], word), after] += reached
+            row = following
+        return ended
+
+    assert math.isclose(walk(lambda window, word, p: p), 1)
+    seen = {window: dict(each) for window, each in counts.items()}
+    frequency = {window: {word: n / sum(each.values()) for word, n in each.items()} for window, each in seen.items()}
+    total = sum(sum(each.values()) for each in seen.values())
+    loss = -sum(n * math.log(frequency[window][word]) for window, each in seen.items() for word, n in each.items())
+    return loss / total, walk(lambda window, word, _: frequency[window][word])
+
+
+@pytest.mark.parametrize("num_words", [1, 2])
+def test_the_best_that_sees_few_words_is_that_of_counting(num_words):
+    found = best_that_sees(num_words)
+    np.testing.assert_allclose(found, by_counting(num_words), rtol=1e-12)
+    assert found.cross_entropy > entropy_per_token() and found.grammatical < 0.2
+
+
+def test_the_best_that_sees_one_word_writes_as_it_says():
+    """With frequencies counted in drawn sentences, and sentences drawn from these."""
+    followers = collections.defaultdict(list)
+    for sentence in sample(20_000, 1):
+        for before, word in itertools.pairwise([".", *sentence.split()]):
+            followers[before].append(word)
+    rng, grammatical = np.random.default_rng(0), 0
+    for _ in range(5000):
+        words = ["."]
+        while len(words) == 1 or (words[-1] != "." and len(words) < 100):
+            words.append(followers[words[-1]][rng.integers(len(followers[words[-1]]))])
+        try:
+            log_probability(words[1:])
+            grammatical += 1
+        except ValueError:
+            pass
+    expected = best_that_sees(1).grammatical
+    assert abs(grammatical / 5000 - expected) < 5 * math.sqrt(expected / 5000)
+
+
+@pytest.mark.parametrize("num_words", [0, 5, "2"])
+def test_a_window_of_no_or_too_many_words_is_refused(num_words):
+    with pytest.raises(ValueError, match="num_words"):
+        best_that_sees(num_words)
+
+
 def test_seeds():
     assert sample(30, 5) == sample(30, np.int64(5)) == sample(40, 5)[:30] != sample(30, 6)
     assert sample(30, (5, 1)) == sample(30, [5, 1]) != sample(30, (5, 2))
@@ -241,10 +304,43 @@ KIND = {form: kind for kind, nouns in NOUNS.items() for noun in nouns for form i
 FORM = {form: (place, kind) for kind, verbs in VERBS.items() for verb in verbs for place, form in enumerate(verb)}
 
 
+def agrees(verb: str, who: str) -> bool:
+    return FORM[verb][0] in ((0, 2) if who == "they" else (1, 2))
+
+
+def without_object_relatives(words: list[str]) -> tuple[list[str], int]:
+    """The words without the clauses of which the noun before is the object, each checked by itself, and how many they were."""
+    removed = 0
+    while starts := [
+        i for i, word in enumerate(words[:-1]) if word == "that" and words[i + 1] in ("the", "two", "many")
+    ]:
+        start = starts[-1]  # no other is inside it
+        noun = start + 2
+        assert KIND[words[noun]] == "being"
+        who, verb = SINGULAR.get(words[noun], "they"), noun + 1
+        if words[verb] in (
+            "near",
+            "behind",
+            "with",
+            "that",
+        ):  # what is said of this noun ends with another noun, or a reflexive
+            assert words[verb] != "that" or agrees(words[verb + 1], who)
+            verb = (
+                next(i for i in range(verb + 1, len(words)) if words[i] in KIND or words[i] in REFLEXIVES.values()) + 1
+            )
+            assert words[verb - 1] in KIND or words[verb - 1] == REFLEXIVES[who]
+        assert FORM[words[verb]][1] == "meet" and agrees(words[verb], who), words
+        assert {"yesterday": 2}.get(words[0], FORM[words[verb]][0]) == FORM[words[verb]][0]
+        assert words[0] != "today" or FORM[words[verb]][0] != 2
+        words, removed = words[:start] + words[verb + 1 :], removed + 1
+    return words, removed
+
+
 def test_agreement_always_holds():
-    distant = collections.Counter()
+    distant, depths = collections.Counter(), collections.Counter()
     for sentence in sample(4000, 3):
-        words = sentence.split()
+        words, depth = without_object_relatives(sentence.split())
+        depths[depth] += 1
         subject = next(index for index, word in enumerate(words) if word in KIND)
         assert KIND[words[subject]] == "being"
         who = SINGULAR.get(words[subject], "they")
@@ -253,7 +349,7 @@ def test_agreement_always_holds():
         for number, clause in enumerate(clauses):
             forms = [word for word in clause if word in FORM]
             for form in forms:  # every verb in a sentence has the same subject
-                assert FORM[form][0] in ((0, 2) if who == "they" else (1, 2)), sentence
+                assert agrees(form, who), sentence
             assert len(forms) == 1 + ("that" in clause)
             tenses.add("past" if FORM[forms[-1]][0] == 2 else "present")
             assert number == 0 or clause[0] == who
@@ -281,6 +377,7 @@ def test_agreement_always_holds():
             assert word not in REFLEXIVES.values() or word == REFLEXIVES[who]
     # Nouns of another number stand between subject and verb often enough to matter.
     assert distant["they", True] > 100 and sum(distant[who, True] for who in ("he", "she", "it")) > 100
+    assert min(depths[1], depths[2]) > 100 and max(depths) == 2
 
 
 @pytest.mark.parametrize(
@@ -289,6 +386,9 @@ def test_agreement_always_holds():
         ("the robots near the old tower walk slowly .", "the robots near the old tower walks slowly .", 6),
         ("the robot near the old towers walks slowly .", "the robot near the old towers walk slowly .", 6),
         ("the robot that sees two owls sleeps .", "the robot that sees two owls sleep .", 6),
+        ("the robots that the owl sees walk .", "the robots that the owl sees walks .", 6),
+        ("the robots that the owl sees walk .", "the robots that the owl see walk .", 5),
+        ("the owl that two boys that the king saw see ran .", "the owl that two boys that the king saw sees ran .", 9),
         ("yesterday the robots near a tower walked .", "yesterday the robots near a tower walk .", 6),
         ("today the robots near a tower walk .", "today the robots near a tower walked .", 6),
         ("an owl ran .", "a owl ran .", 1),
@@ -572,7 +672,7 @@ def test_read_corpus_without_a_file(tmp_path):
 def test_public_names_are_documented():
     public = [getattr(grammar, name) for name in grammar.__all__]
     public = [value for value in public if callable(value)]
-    assert len(public) == 15
+    assert len(public) == 16
     for function in public:
         parts = {name for name in function.__annotations__ if name != "return"}
         documentation = function.__doc__

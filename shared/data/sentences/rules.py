@@ -43,6 +43,8 @@ VERBS = {
     "meet": [("see", "sees", "saw"), ("find", "finds", "found")],
     "handle": [("carry", "carries", "carried"), ("paint", "paints", "painted")],
 }
+# How many noun phrases can stand inside each other in front of a verb: "the robots that the owl that the boy saw sees walk" has two.
+DEPTH = 2
 REFLEXIVES = {"he": "himself", "she": "herself", "it": "itself", "they": "themselves"}
 
 Symbol = tuple  # its name, then its features, such as ("predicate", "past", "she", "last"); a word is a str
@@ -116,26 +118,47 @@ def _weighted_rules(symbol: Symbol) -> list[tuple[float, list[str | Symbol]]]:
                     body = (
                         [noun]
                         if tense is None
-                        else [noun, ("description", tense, who), ("predicate", tense, who, "first")]
+                        else [noun, ("description", tense, who, DEPTH), ("predicate", tense, who, "first")]
                     )
                     result.append((weight / len(forms[number]), body))
             return result
 
         # What stands between a subject and its verb, and has nouns of its own to lead a model astray.
-        case ("description", tense, who):
+        case ("description", tense, who, depth):
             return [
                 (5, []),
                 (1, ["near", ("phrase", "place", None)]),
                 (1, ["behind", ("phrase", "place", None)]),
                 (1, ["with", ("phrase", "thing", None)]),
-                (2, ["that", ("relative", tense, who)]),
+                (6 if depth else 2, ["that", ("relative", tense, who, depth)]),
             ]
-        case ("relative", tense, who):
+        # A relative clause: the noun before it is its subject ("that sees many owls"), or its object ("that the owl near a river sees").
+        case ("relative", tense, who, 0):
+            return [(1, [("subject relative", tense, who)])]
+        case ("relative", tense, who, depth):
+            return [(1, [("subject relative", tense, who)]), (2, [("object relative", tense, depth - 1)])]
+        case ("subject relative", tense, who):
             return [
                 (weight, [form, ("complement", kind, who)])
                 for weight, kind, form, _ in _verb_forms(tense, who)
                 if kind in ("meet", "handle")
             ]
+        case ("object relative", tense, depth):
+            return [
+                (4, ["the", ("its subject", tense, "any number", depth)]),
+                (1, ["two", ("its subject", tense, "plural", depth)]),
+                (1, ["many", ("its subject", tense, "plural", depth)]),
+            ]
+        case ("its subject", tense, number, depth):
+            result = []
+            for weight, (singular, plural, pronoun) in _ranked(1, NOUNS["being"]):
+                forms = {"plural": [(plural, "they")], "any number": [(singular, pronoun), (plural, "they")]}
+                for noun, who in forms[number]:
+                    body = [noun, ("description", tense, who, depth), ("its verb", tense, who)]
+                    result.append((weight / len(forms[number]), body))
+            return result
+        case ("its verb", tense, who):
+            return [(weight, [form]) for weight, kind, form, _ in _verb_forms(tense, who) if kind == "meet"]
 
         # The verb, what belongs to it, and how the clause ends. From the verb on, the tense is known.
         case ("predicate", tense, who, clause):
