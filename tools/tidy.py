@@ -67,8 +67,8 @@ def times(notebook: nbformat.NotebookNode) -> tuple[int, int]:
     return tuple(max(5, 5 * round(minutes / 5)) for minutes in (first, 2 * whole))
 
 
-def with_opening(source: str, page: str, first: int, whole: int) -> str:
-    """The first cell of a notebook with its times and its route."""
+def with_opening(source: str, page: str, first: int, whole: int, following: chapters.Chapter | None = None) -> str:
+    """The first cell of a notebook with its times, its route, and the chapter that follows on the express route."""
     sentence = f"First reading: about {first} minutes; with everything and the exercises, about {whole}."
     if _TIMES.search(source):
         source = _TIMES.sub(sentence, source, count=1)
@@ -77,7 +77,9 @@ def with_opening(source: str, page: str, first: int, whole: int) -> str:
         paragraphs[min(1, len(paragraphs) - 1)] += f" {sentence}"
         source = "\n\n".join(paragraphs)
     route = ROUTES.get(page)
-    if route and route not in source:
+    if route and following:
+        route += f" On the express route, {following.number}, [{following.title}](../{following.folder}/{page}.ipynb), is next."
+    if route and not re.search(rf"^{re.escape(route)}$", source, re.MULTILINE):
         source = re.sub(r"\n\nYour route: [^\n]*", "", source) + f"\n\n{route}"
     return source
 
@@ -136,7 +138,8 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
             notebook = nbformat.read(path, as_version=4)
             first, whole = times(notebook)
             minutes[chapter.folder, page] = first
-            notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole)
+            following = after_on_express_route(ready, chapter) if page == "numpy" else None
+            notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole, following)
             found[path] = as_stored(notebook)
     for path in sorted((root / "notebooks").glob("*.ipynb")):  # the map, and the pages beside the chapters
         page = nbformat.read(path, as_version=4)
@@ -154,6 +157,13 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
     for path, text in teachers_pages(root, ready, minutes):
         found[path] = text
     return found
+
+
+def after_on_express_route(ready: list, chapter: chapters.Chapter) -> chapters.Chapter | None:
+    """The chapter that follows a chapter of the express route; None for its last one, and for a chapter that isn't on it."""
+    route = [each for each in ready if each.express]
+    place = route.index(chapter) + 1 if chapter.express else len(route)
+    return route[place] if place < len(route) else None
 
 
 def all_minutes(ready: list, minutes: dict) -> list[str]:

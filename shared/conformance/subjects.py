@@ -133,6 +133,11 @@ def _double(x: Any) -> Any:
     return 2 * x
 
 
+def _chain(of: Callable[[str], Any]) -> Any:
+    """Two layers in a row."""
+    return of("models.Chain")(of("models.Linear")(3, 5), of("models.Linear")(5, 4))
+
+
 def _tied(of: Callable[[str], Any]) -> Any:
     """A projection that uses the table of an embedding."""
     embedding = of("embeddings.TokenEmbedding")(SIZES["d_model"], SIZES["vocab"])
@@ -157,6 +162,14 @@ SUBJECTS = (
     # 02
     Subject(
         "models.Linear", {"x": floats("batch features")}, "batch 4", {"in_features": 3, "out_features": 4}, tracks=N
+    ),
+    Subject(
+        "models.Chain",
+        {"x": floats("batch features")},
+        "batch 4",
+        tracks=N,
+        make=_chain,
+        has_shapes=False,
     ),
     Subject(
         "models.MLP",
@@ -435,6 +448,7 @@ SUBJECTS = (
 OTHERS = {
     "autograd.gradient": "takes a function",
     "models.Dropout": "has no weights and draws what it does",
+    "models.OneHot": "has no weights, and its input no gradient",
     "models.mlp": "takes its parameters by their names",
     "einops.Rearrange": "takes what its pattern says",
     "einops.Reduce": "takes what its pattern says",

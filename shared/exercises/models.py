@@ -21,6 +21,29 @@ def _without_size(weight, bias, x, y, rate):
     return np.array([weight - moved, bias - moved])
 
 
+def _layer(kernel, bias, x, grad, /, **wrong):
+    """Both ways through a layer; a gradient that is given replaces the right one."""
+    right = {"kernel": x.T @ grad, "bias": grad.sum(axis=0), "input": grad @ kernel.T}
+    return {"forward": x @ kernel + bias} | {f"gradient of the {name}": (right | wrong)[name] for name in right}
+
+
+def _run_layer(make, kernel, bias, x, grad):
+    layer = make(kernel, bias)
+    output = layer.forward(x)
+    grads = None if output is None else layer.backward(grad)
+    names = [f"gradient of the {name}" for name in ("kernel", "bias", "input")]
+    return (
+        {} if output is None else {"forward": output} | ({} if grads is None else dict(zip(names, grads, strict=True)))
+    )
+
+
+def _random_layer(rng):
+    """As many inputs as neurons, so that what is transposed wrongly fits, and is named."""
+    examples, width = rng.permutation([3, 5])
+    x, grad = rng.normal(size=(2, examples, width))
+    return rng.normal(size=(width, width)), rng.normal(size=width), x, grad
+
+
 def _random_step(rng):
     houses = int(rng.integers(4, 9))
     return (*rng.uniform(0.5, 2, size=2), rng.uniform(1, 3, houses), rng.uniform(4, 9, houses), rng.uniform(0.05, 0.3))
@@ -112,23 +135,43 @@ EXERCISES = {
         ],
     ),
     "02.3": Exercise(
-        right=lambda x, g: g / np.cosh(x) ** 2,
-        inputs=lambda rng: 2 * (rng.normal(size=(2, *rng.permutation([3, 4])))),
-        shape="that of x",
-        praise="Far from zero it is almost 0, so tanh hardly passes a gradient there. ReLU passes it whole wherever x is above 0.",
+        right=_layer,
+        inputs=_random_layer,
+        run=_run_layer,
+        praise="Every model of this course is made of such layers.",
+        errors={"zip() argument": "backward must return three arrays: the gradients of kernel, bias and input."},
         mistakes={
-            # likely: "derivative" is in the exercise, and the chain rule isn't.
-            "That is the derivative; multiply it by the upstream gradient.": lambda x, g: 1 - np.tanh(x) ** 2,
-            # likely: 1 - y ** 2 with the wrong array.
-            "You square x; the derivative is 1 minus the square of tanh(x).": lambda x, g: g * (1 - x**2),
-            # likely: tanh² x is read as tanh(x²).
-            "You apply tanh to the square; square the result of tanh.": lambda x, g: g * (1 - np.tanh(x**2)),
-            # likely: the rule of exercise 01.3, taken over.
-            "This is the derivative of the sigmoid, y (1 - y).": lambda x, g: g * np.tanh(x) * (1 - np.tanh(x)),
+            # likely: the bias is the small term of the formula.
+            "forward: the bias is missing.": lambda k, b, x, g: {"forward": x @ k},
+            # likely: the kernel of PyTorch is (out, in), and square ones don't complain.
+            "forward: multiply by the kernel as it is; yours is transposed.": lambda k, b, x, g: {
+                "forward": x @ k.T + b
+            },
+            # likely: By hand took a mean over the houses.
+            "backward: you take a mean over the examples; the upstream gradient has that already, so sum.": (
+                lambda k, b, x, g: _layer(k, b, x, g, kernel=x.T @ g / len(x), bias=g.mean(axis=0))
+            ),
+            # likely: which of the two is transposed is easily mixed up, and square kernels don't complain.
+            "backward: the kernel's gradient is transposed; its rows belong to the inputs: x.T @ grad.": (
+                lambda k, b, x, g: _layer(k, b, x, g, kernel=g.T @ x)
+            ),
+            # likely: a gradient goes back through "the same kernel".
+            "backward: the input's gradient takes the kernel transposed.": (
+                lambda k, b, x, g: _layer(k, b, x, g, input=g @ k)
+            ),
+            # likely: the bias has a number for each neuron, and the gradient one for each example, too.
+            "backward: the bias takes part in every example: sum the upstream gradient over the examples.": (
+                lambda k, b, x, g: _layer(k, b, x, g, bias=g)
+            ),
+            # likely: going backward, the input's gradient is what the layer before waits for.
+            "backward: return the gradients in the order kernel, bias, input.": (
+                lambda k, b, x, g: _layer(k, b, x, g, kernel=g @ k.T, bias=x.T @ g, input=g.sum(axis=0))
+            ),
         },
         hints=[
-            "Each element stands for itself: its upstream gradient times the derivative at x.",
-            "y = np.tanh(x); the derivative is 1 - y**2.",
+            "Forward is x @ kernel + bias. Keep x for the way back.",
+            "Each gradient has the shape of what it belongs to. Which products of x, kernel and grad have those shapes?",
+            "x.T @ grad for the kernel, the sum of grad over the examples for the bias, grad @ kernel.T for the input.",
         ],
     ),
     "02.4": Exercise(

@@ -5,7 +5,7 @@ __all__ = ['MLP', 'mlp']
 
 # %% ../../notebooks/02_models/keras.ipynb #title-3
 import keras
-from keras import ops
+from keras import layers, ops
 
 from ..checks import check_entries, check_features, check_positive
 from ..contracts import Any, Float, checked
@@ -26,14 +26,13 @@ class MLP(keras.Model):
         self.hidden_features = hidden_features
         self.out_features = out_features
         dtype = self.dtype_policy
-        self.hidden = keras.layers.Dense(hidden_features, activation="relu", dtype=dtype)
-        self.readout = keras.layers.Dense(out_features, dtype=dtype)
+        self.hidden = layers.Dense(hidden_features, activation="relu", dtype=dtype)
+        self.readout = layers.Dense(out_features, dtype=dtype)
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
+    def build(self, input_shape: tuple | None = None) -> None:
+        """Make the weights; the number of inputs is known without a shape."""
         self.hidden.build((None, self.in_features))
         self.readout.build((None, self.hidden_features))
-        self.built = True
 
     @checked
     def call(self, x: Float[Any, "*batch in_features"]) -> Any:

@@ -11,7 +11,7 @@ from torch import nn
 import shared.keras.models as keras_models
 import shared.numpy.models as numpy_models
 import shared.pytorch.models as pytorch_models
-from shared import parity
+from shared import next_word, parity
 from shared.arrays import as_numpy
 from shared.frameworks.weights import get_weights, set_weights
 
@@ -90,6 +90,13 @@ def test_zero_grad_clears_every_gradient(rng):
     assert all(gradient.any() for gradient in linear.gradients().values())
     linear.zero_grad()
     assert not any(gradient.any() for gradient in linear.gradients().values())
+
+
+def test_a_table_of_words_learns_by_plain_descent():
+    model = numpy_models.Chain(numpy_models.OneHot(), numpy_models.Linear(87, 87, rng=0))
+    before = next_word.score(model).gap
+    numpy_models.descend(model, rate=10, num_steps=200)
+    assert next_word.score(model).gap < before - 1
 
 
 def test_names_are_paths_and_items_are_numbered_or_named():

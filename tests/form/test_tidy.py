@@ -8,7 +8,9 @@ from pathlib import Path
 import folds
 import nbformat
 import tidy
-from reading import ROOT
+from reading import ROOT, sections
+
+from shared import chapters
 
 
 def as_published(path: Path) -> str:
@@ -31,3 +33,15 @@ def test_the_code_is_laid_out():
     command = [sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, f"run make tidy\n{found.stdout}{found.stderr}"
+
+
+def test_the_end_of_a_chapter_names_the_next_one_of_the_express_route():
+    ready = [chapter for chapter in chapters.read(ROOT / "shared/course.toml") if chapter.status == "ready"]
+    missing = []
+    for chapter in ready:
+        following = tidy.after_on_express_route(ready, chapter)
+        page = ROOT / "notebooks" / chapter.folder / "numpy.ipynb"
+        said = "".join(cell.source for cell in sections(nbformat.read(page, as_version=4))["Next"])
+        if following and f"../{following.folder}/numpy.ipynb" not in said:
+            missing.append(f"{chapter.folder}: Next has no link to {following.folder}")
+    assert missing == []

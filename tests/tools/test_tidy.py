@@ -80,6 +80,25 @@ def test_all_is_written_once_and_then_nothing_is_left(course):
     assert "numpy.ipynb) 5." in (course / "teachers/01_first.md").read_text()
 
 
+def test_the_opening_names_the_next_chapter_of_the_express_route(course):
+    second = TABLE.format(status="ready").replace('builds_on = ["first"]', 'express = true\nbuilds_on = ["first"]')
+    (course / "shared/course.toml").write_text(second)
+    for page in tidy.PAGES:
+        write(course / f"notebooks/17_second/{page}.ipynb", text("# Second\n\nText.", "title-1"))
+    apply(course)
+    openings = {
+        (folder, page): nbformat.read(course / f"notebooks/{folder}/{page}.ipynb", 4).cells[0].source
+        for folder in ("01_first", "17_second")
+        for page in tidy.PAGES
+    }
+    told = [where for where, opening in openings.items() if "express route" in opening]
+    assert told == [("01_first", "numpy")]
+    assert "17, [Second](../17_second/numpy.ipynb), is next." in openings["01_first", "numpy"]
+    (course / "shared/course.toml").write_text(TABLE.format(status="draft"))
+    apply(course)
+    assert "express" not in nbformat.read(course / "notebooks/01_first/numpy.ipynb", 4).cells[0].source
+
+
 def test_a_draft_is_on_no_list_and_keeps_its_opening(course):
     apply(course)
     [cell] = nbformat.read(course / "notebooks/17_second/numpy.ipynb", 4).cells

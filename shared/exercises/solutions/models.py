@@ -10,8 +10,16 @@ def neuron_step(weight, bias, x, y, rate):
     return np.array([weight - rate * grad_weight, bias - rate * grad_bias])
 
 
-def tanh_backward(x, grad_output):
-    return grad_output * (1 - np.tanh(x) ** 2)
+class MyLayer:
+    def __init__(self, kernel, bias):
+        self.kernel, self.bias = kernel, bias
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.kernel + self.bias
+
+    def backward(self, grad):
+        return self.x.T @ grad, grad.sum(axis=0), grad @ self.kernel.T
 
 
 def tied_backward(kernel, x, grad_output):
@@ -49,7 +57,7 @@ def my_dropout(x, uniform, rate, training):
 SOLUTIONS = {
     "02.1": 6,
     "02.2": neuron_step,
-    "02.3": tanh_backward,
+    "02.3": MyLayer,
     "02.4": tied_backward,
     "02.6": apply_kernel,
     "02.7": gradient_of_each,

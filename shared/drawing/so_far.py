@@ -1,0 +1,61 @@
+"""The model so far: one small model of the next word grows from chapter to chapter, and each chapter shows how well it writes by now."""
+
+import pandas as pd
+from IPython.display import display
+
+from shared import evidence
+from shared.data import grammar, next_word
+from shared.drawing import plots
+
+# Each stage: the folder of its chapter and its name, in the order in which the model grows.
+STAGES = (("02_models", "a table"),)
+GAP, GRAMMATICAL = (
+    "nats a word above the best possible",
+    "grammatical sentences, of 1000",
+)  # what is claimed of each stage
+_SHOWN = 5  # sentences
+
+
+def claim(stage: str, what: str) -> str:
+    """The label under which a stage's stored values of GAP or GRAMMATICAL are found."""
+    return f"{stage}: {what}"
+
+
+def report(stage: str, model: next_word.Model, sees: int | None = None) -> next_word.Score:
+    """Show five sentences that the model writes, and how good it is beside the earlier stages and the best possible.
+
+    Args:
+        stage: its name in STAGES.
+        model: a function of tokens (batch, length) that returns logits.
+        sees: how many words back the model sees, 1 to 4, to compare it with the exact best of all such models; None if that is not limited.
+
+    Returns:
+        Its score, which holds what it wrote.
+    """
+    names = [name for _, name in STAGES]
+    if stage not in names:
+        raise ValueError(f"stage={stage!r}: expected one of {', '.join(names)}")
+    score = next_word.score(model)
+    mistakes = [next_word.first_mistake(sentence) for sentence in score.written[:_SHOWN]]
+    display(plots.text_lines(score.written[:_SHOWN], marks=["yes" if each is None else each for each in mistakes]))
+    display(_table(stage, score, sees))
+    return score
+
+
+def _table(stage: str, score: next_word.Score, sees: int | None) -> pd.DataFrame:
+    """A row for each earlier stage, for this one, and for what is possible."""
+    rows = {}
+    for folder, name in STAGES:
+        if name == stage:
+            break
+        runs = [evidence.stored_values(claim(name, what), f"../{folder}") for what in (GAP, GRAMMATICAL)]
+        if len(runs[0]):
+            rows[f"{name}, mean of {len(runs[0])} runs"] = [values.mean() for values in runs]
+    rows[f"{stage}, here"] = [score.gap, score.grammatical]
+    if sees is not None:
+        least, share = grammar.best_that_sees(sees)
+        words = "1 word" if sees == 1 else f"{sees} words"
+        rows[f"the best that sees {words}"] = [least - grammar.entropy_per_token(), 1000 * share]
+    rows["the best possible"] = [0, 1000]
+    cells = [[f"{gap:.3f}", f"{number:.0f}"] for gap, number in rows.values()]
+    return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(columns="measured here")
