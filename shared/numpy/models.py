@@ -70,8 +70,8 @@ class ParameterTree:
 
     def zero_grad(self) -> None:
         """Set every gradient to zero, in place."""
-        for each in self.gradients().values():
-            each.fill(0)
+        for gradient in self.gradients().values():
+            gradient.fill(0)
 
     def astype(self, dtype: type) -> "ParameterTree":
         """Convert every parameter, for example to float32; each starts in float64."""
