@@ -7,6 +7,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("course.toml")
 STATUSES = ("draft", "ready")
+IN_A_BOX = {"kind", "name", "says"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Chapter:
         title: as it is on the map.
         status: "ready", or "draft" for one that is held to no rule of form and is not on the map.
         builds_on: the names of the chapters that it needs.
-        box: what the map draws: kind, name and what it says below.
+        box: what the map draws: kind, name and what it says below; a draft, which isn't drawn, needs none.
         looks_ahead_to: later chapters that its notebooks may import from.
         express: whether its NumPy notebook is on the express route.
     """
@@ -53,6 +54,8 @@ def read(path: Path) -> list[Chapter]:
             raise ValueError(f"{where} lacks {', '.join(missing)}")
         if row["status"] not in STATUSES:
             raise ValueError(f"{where} has status={row['status']!r}: expected one of {', '.join(STATUSES)}")
+        if row["status"] == "ready" and row.get("box", {}).keys() != IN_A_BOX:
+            raise ValueError(f"{where} has box={row.get('box')!r}: the map draws {', '.join(sorted(IN_A_BOX))}")
         for other in [*row["builds_on"], *row.get("looks_ahead_to", [])]:
             if other not in names:
                 raise ValueError(f"{where} names {other!r}, which is no chapter")

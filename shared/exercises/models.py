@@ -169,7 +169,7 @@ EXERCISES = {
             ),
         },
         hints=[
-            "Forward is x @ kernel + bias. Keep x for the way back.",
+            "Forward is x @ kernel + bias. Keep x for the backward pass.",
             "Each gradient has the shape of what it belongs to. Which products of x, kernel and grad have those shapes?",
             "x.T @ grad for the kernel, the sum of grad over the examples for the bias, grad @ kernel.T for the input.",
         ],

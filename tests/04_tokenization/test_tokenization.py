@@ -415,7 +415,8 @@ def test_too_long_is_an_error_and_never_cut(track, words):
 @EVERY_TRACK
 def test_empty_texts_and_iterators(track, words):
     assert track.tokenize_and_pad(words["numpy"], ["", ""]).shape == (2, 0)
-    assert track.tokenize_and_pad(words["numpy"], iter(["", "a"]), 3).tolist() == [[0, 0, 0], [4, 0, 0]]
+    [a] = words["numpy"].encode("a")
+    assert track.tokenize_and_pad(words["numpy"], iter(["", "a"]), 3).tolist() == [[0, 0, 0], [a, 0, 0]]
 
 
 def test_pytorch_loader_pads_each_batch_to_its_own_longest(words):
@@ -692,7 +693,7 @@ def test_a_missing_file_is_no_value_error(tmp_path):
 
 def test_the_ids_of_the_diagram_are_those_of_the_tokenizer():
     merges = numpy_track.train_bpe(grammar.sample(2000, seed=0), 600).merges[:60]
-    tokenizer, texts = numpy_track.BytePairTokenizer(merges), ["the robot walked", "a robot"]
+    tokenizer, texts = numpy_track.BytePairTokenizer(merges), ["the robot saw", "a robot"]
     source = tokenization_diagram().source
     for each in texts:
         ids = tokenizer.encode(each)

@@ -96,7 +96,8 @@ def hold(findings: Iterable[laws.Finding]) -> None:
     """Assert that every one of them holds, and that there is one."""
     findings = list(findings)
     broken = [finding for finding in findings if not finding]
-    assert findings and not broken, "\n".join(map(str, broken))
+    assert findings, "the law found nothing to ask: where no signature has shapes, the row says has_shapes=False"
+    assert not broken, "\n".join(map(str, broken))
 
 
 DROPPING = [subject for subject in LAYERS if rate_of(subject)]

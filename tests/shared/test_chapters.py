@@ -11,6 +11,7 @@ name = "first"
 title = "First"
 status = "ready"
 builds_on = []
+box = { kind = "operation", name = "first", says = "begins" }
 """
 
 
@@ -32,6 +33,7 @@ def test_a_row_becomes_a_chapter(tmp_path):
         ('title = "First"\n', "", "title"),
         ('"ready"', '"done"', "status"),
         ("builds_on = []", 'builds_on = ["nothing"]', "nothing"),
+        (', says = "begins"', "", "says"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, named):
