@@ -58,4 +58,6 @@ def _table(stage: str, score: next_word.Score, sees: int | None) -> pd.DataFrame
         rows[f"the best that sees {words}"] = [least - grammar.entropy_per_token(), 1000 * share]
     rows["the best possible"] = [0, 1000]
     cells = [[f"{gap:.3f}", f"{number:.0f}"] for gap, number in rows.values()]
-    return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(columns="measured here")
+    return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(
+        columns="the best: exact; else measured here"
+    )
