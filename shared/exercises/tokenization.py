@@ -12,46 +12,122 @@ def _pairs(ids):
     return Counter(pairwise(int(i) for i in ids))
 
 
-def _best(ids, order=lambda pair: pair):
-    counts = _pairs(ids)
-    return np.array(min(counts, key=lambda pair: (-counts[pair], order(pair))))
+def _wordpiece(ids, score=lambda pair, left, right: pair / (left * right), sign=-1):
+    singles, pairs = Counter(int(i) for i in ids), _pairs(ids)
+    scores = {(a, b): score(count, singles[a], singles[b]) for (a, b), count in pairs.items()}
+    return np.array(min(scores, key=lambda pair: (sign * scores[pair], pair)))
 
 
-def _rarest(ids):
-    counts = _pairs(ids)
-    return np.array(min(counts, key=lambda pair: (counts[pair], pair)))
+def _most_frequent(ids):
+    return _wordpiece(ids, lambda pair, left, right: pair)
 
 
-def _first_seen(ids):
-    counts = _pairs(ids)
-    return np.array(max(counts, key=counts.get))
+def _by_the_left(ids):
+    return _wordpiece(ids, lambda pair, left, right: pair / left)
 
 
-def _unordered(ids):
-    counts = Counter(tuple(sorted(pair)) for pair in pairwise(int(i) for i in ids))
-    return np.array(min(counts, key=lambda pair: (-counts[pair], pair)))
+def _by_the_right(ids):
+    return _wordpiece(ids, lambda pair, left, right: pair / right)
 
 
-def _every_second(ids):
-    counts = Counter((int(a), int(b)) for a, b in zip(ids[::2], ids[1::2]))
-    return np.array(min(counts, key=lambda pair: (-counts[pair], pair)))
+def _by_the_sum(ids):
+    return _wordpiece(ids, lambda pair, left, right: pair / (left + right))
 
 
-def _larger(ids):
-    return _best(ids, lambda pair: (-pair[0], -pair[1]))
-
-
-def _right_id_first(ids):
-    return _best(ids, lambda pair: pair[::-1])
+def _lowest_score(ids):
+    return _wordpiece(ids, sign=1)
 
 
 def _random_ids(rng):
-    """A text for which every way to break a tie or to miscount finds another pair."""
+    """A text in which one pair has the highest score, and every other way to score finds another pair."""
     while True:
-        ids = rng.choice(rng.permutation(np.arange(2, 30))[:5], size=24)
-        ways = (_best, _first_seen, _larger, _right_id_first, _rarest, _unordered, _every_second)
-        if len({tuple(way(ids).tolist()) for way in ways}) == len(ways):
+        ids = rng.choice(rng.permutation(np.arange(2, 30))[:5], size=24, p=[0.35, 0.25, 0.2, 0.1, 0.1])
+        ways = (_wordpiece, _most_frequent, _by_the_left, _by_the_right, _by_the_sum, _lowest_score)
+        singles, pairs = Counter(ids.tolist()), _pairs(ids)
+        first, second = sorted((n / (singles[a] * singles[b]) for (a, b), n in pairs.items()), reverse=True)[:2]
+        if len({tuple(way(ids).tolist()) for way in ways}) == len(ways) and first > 1.01 * second:
             return (ids,)
+
+
+def _replaced(ids, pair, made, skip=2, most=None):
+    """Each such pair becomes `made`; a wrong skip reads the right token again, and `most` stops after so many."""
+    result, index, joined = [], 0, 0
+    while index < len(ids):
+        found = tuple(ids[index : index + 2]) == pair and joined != most
+        result.append(made if found else ids[index])
+        joined += found
+        index += skip if found else 1
+    return result
+
+
+def _without_overlap(ids):
+    """Pairs as a merge would join them: a a a holds one."""
+    pairs = Counter()
+    for pair in set(pairwise(ids)):
+        pairs[pair] = _replaced(ids, pair, -1).count(-1)
+    return pairs
+
+
+def _learn(
+    ids,
+    num_merges,
+    count=lambda ids: Counter(pairwise(ids)),
+    order=lambda pair: pair,
+    replace=_replaced,
+    first=lambda ids: 256,
+    again=True,
+):
+    ids = [int(i) for i in ids]
+    rows, new, pairs = [], first(ids), count(ids)
+    for _ in range(num_merges):
+        if again:
+            pairs = count(ids)
+        best = min(pairs, key=lambda pair: (-pairs[pair], order(pair)))
+        if not again:
+            del pairs[best]
+        ids = replace(ids, best, new)
+        rows.append((*best, new))
+        new += 1
+    return np.array(rows)
+
+
+def _learn_first_seen(ids, num_merges):
+    return _learn(ids, num_merges, order=lambda pair: 0)
+
+
+def _learn_larger(ids, num_merges):
+    return _learn(ids, num_merges, order=lambda pair: (-pair[0], -pair[1]))
+
+
+def _learn_once(ids, num_merges):
+    return _learn(ids, num_merges, again=False)
+
+
+def _learn_first_place(ids, num_merges):
+    return _learn(ids, num_merges, replace=lambda *pair: _replaced(*pair, most=1))
+
+
+def _learn_twice_read(ids, num_merges):
+    return _learn(ids, num_merges, replace=lambda *pair: _replaced(*pair, skip=1))
+
+
+def _learn_without_overlap(ids, num_merges):
+    return _learn(ids, num_merges, count=_without_overlap)
+
+
+def _learn_from_the_largest(ids, num_merges):
+    return _learn(ids, num_merges, first=lambda ids: max(ids) + 1)
+
+
+def _random_text(rng):
+    """Runs of letters, so that overlapping pairs count; every mistake learns other merges."""
+    ways = (_learn, _learn_first_seen, _learn_larger, _learn_once, _learn_first_place)
+    ways += (_learn_twice_read, _learn_without_overlap, _learn_from_the_largest)
+    while True:
+        letters = rng.choice(rng.permutation(np.arange(97, 123))[:4], size=16)
+        ids = np.repeat(letters, rng.integers(1, 4, size=16))
+        if len({way(ids, 4).tobytes() for way in ways}) == len(ways):
+            return ids, 4
 
 
 def _join(ids, left, right, made):
@@ -61,20 +137,6 @@ def _join(ids, left, right, made):
         result.append(made if found else ids[index])
         index += 2 if found else 1
     return np.array(result)
-
-
-def _spell(ids, merges):
-    parts = {int(made): (int(left), int(right)) for left, right, made in merges}
-
-    def letters(token):
-        return [token] if token not in parts else [letter for part in parts[token] for letter in letters(part)]
-
-    return np.array([letter for token in ids for letter in letters(int(token))])
-
-
-def _spell_once(ids, merges):
-    parts = {int(made): (left, right) for left, right, made in merges}
-    return np.array([part for i in ids for part in parts.get(int(i), (i,))])
 
 
 def _encode(ids, merges):
@@ -135,13 +197,6 @@ def _random_encode(rng):
     return np.array([letter for word in order for letter in words[word]]), np.array(rows)
 
 
-def _random_encode_back(rng):
-    """Tokens of two and more letters, some made of others in the order of the merges and some against it."""
-    a, b, c, d = (int(i) for i in rng.permutation(np.arange(2, 30))[:4])
-    merges = np.array([[a, b, 258], [258, c, 259], [d, 258, 260], [259, 260, 261], [c, d, 262]])
-    return np.concatenate([[261, 258, 262], rng.permutation([a, b, c, d, 258, 259, 260, 261, 262])]), merges
-
-
 def _padding(lengths, batch_size, ordered=True, per=lambda padding, total: padding / total, drop=False):
     lengths = np.sort(lengths) if ordered else np.asarray(lengths)
     stop = len(lengths) // batch_size * batch_size if drop else len(lengths)
@@ -190,63 +245,86 @@ def _random_padded(rng):
 
 EXERCISES = {
     "04.1": Exercise(
-        right=6,
-        praise="A space, c, a, f, and the two bytes of é. A byte-level tokenizer counts bytes.",
+        right=8,
+        praise="s, low, a space, c, a, f, and the two bytes of é.",
         mistakes={
-            # likely: len("café") counts characters.
-            "Those are the characters. An é is two bytes, and encode puts a space before the first word.": 4,
-            # likely: one of two facts is remembered.
-            "Almost: there is one more byte. Either é (two bytes) or the space before the first word is missing.": 5,
-            # likely: the notebook's first tokenizer makes one token of a word.
-            "Without merges nothing is joined: each byte is a token by itself.": 1,
-            # seen: BERT's encode adds [CLS] and [SEP].
-            "No special tokens are added by encode: count the bytes, and the space before the first word.": 8,
-            # named by an outside reading; likely: Llama's encode adds one token at the beginning.
-            "One too many: encode adds no token for a beginning or an end. Count the space, and the bytes.": 7,
-        },
-        hints=['len("café".encode()) counts bytes.', "What does encode put before the first word?"],
-    ),
-    "04.2": Exercise(
-        right=_best,
-        inputs=_random_ids,
-        shape="(2,)",
-        praise="Repeat it with the next exercise, and you have trained a tokenizer.",
-        mistakes={
-            # likely: Counter.most_common, and max with a key, keep the order of the text.
-            "Right but for ties: you take the pair that comes first in the text; take the smaller ids.": _first_seen,
-            # likely: max over (count, pair) takes the larger of both.
-            "Right but for ties: you take the larger ids; take the smaller ones.": _larger,
-            # likely: By hand's min with a key, and the minus forgotten.
-            "This is the rarest pair; merge the most frequent one.": _rarest,
+            # likely: len("é") is 1.
+            "Almost: an é is two bytes, and no merge joins them.": 7,
+            # likely: bytes are counted, and the merges forgotten.
+            "Those are the bytes. The three merges join l, o and w.": 10,
+            # likely: characters are counted.
+            "Those are the characters. Count bytes, then join l, o and w.": 9,
+            # likely: the notebook's *Why* makes one token of a word.
+            "Those are the words. Start from the bytes, and apply the three merges.": 2,
+            # likely: é and the space are overlooked together.
+            "Both the space and the second byte of é are tokens, too.": 6,
         },
         hints=[
-            "collections.Counter(zip(ids[:-1].tolist(), ids[1:].tolist())) counts all pairs.",
-            "min with a key can look at two things at once: first the count, then the pair.",
-            "The largest count is the smallest negative count. Return the pair as an array.",
+            'len("slow café".encode()) counts the bytes.',
+            "Which of the merges fit? Each makes the list one shorter.",
+        ],
+    ),
+    "04.2": Exercise(
+        right=_wordpiece,
+        inputs=_random_ids,
+        shape="(2,)",
+        praise="It is rare tokens that belong together which this score joins first.",
+        mistakes={
+            # likely: the notebook's own rule.
+            "This is the most frequent pair, which byte-pair encoding joins; divide by how often its tokens occur.": (
+                _most_frequent
+            ),
+            # likely: how often the right token follows the left one, a conditional probability.
+            "You divide by how often the left token occurs; divide by the right one's number, too.": _by_the_left,
+            # likely: the same from the other side.
+            "You divide by how often the right token occurs; divide by the left one's number, too.": _by_the_right,
+            # likely: a sum for a product.
+            "You divide by the sum of the two numbers; divide by their product.": _by_the_sum,
+            # likely: min with a key, and the minus forgotten.
+            "This is the pair with the lowest score; take the highest.": _lowest_score,
+        },
+        hints=[
+            "You need two counts: Counter(ids.tolist()), and Counter(pairwise(ids.tolist())).",
+            "The score of (a, b) is pairs[a, b] / (single[a] * single[b]).",
+            "max with a key finds the pair with the highest score. Return it as an array.",
         ],
     ),
     "04.3": Exercise(
-        right=_spell,
-        inputs=_random_encode_back,
-        shape="(number of letters,)",
-        praise="This is what decoding rests on: each token is the letters it was made of.",
+        right=_learn,
+        inputs=_random_text,
+        shape="(num_merges, 3)",
+        praise="That is all that training a byte-pair tokenizer is.",
         mistakes={
-            # likely: a dictionary of parts, or a loop over the merges from the first to the last.
-            "Each id is taken apart once, but its parts may be made by merges, too: go through the merges from the last to the first.": _spell_once,
+            # likely: Counter.most_common, and max with a key, keep the order of the text.
+            "Right but for ties: you take the pair that comes first in the text; take the smaller ids.": (
+                _learn_first_seen
+            ),
+            # likely: max over (count, pair) takes the larger of both.
+            "Right but for ties: you take the larger ids; take the smaller ones.": _learn_larger,
+            # likely: most_common(num_merges) looks like the whole job.
+            "You count once; after each merge the neighbors are others, so count again.": _learn_once,
+            # likely: a search that stops at the first hit, as list.index does.
+            "You join only the first place of each pair; a merge joins the pair wherever it is.": _learn_first_place,
+            # likely: a for loop over the indices, which visits the right token again.
+            "The right token of a joined pair is still in your list: go on two places after a pair.": _learn_twice_read,
+            # likely: str.count doesn't count overlapping ones; named by an outside reading.
+            "In a row such as 5 5 5 there are two pairs of neighbors; you count one.": _learn_without_overlap,
+            # likely: the next free number.
+            "Your new ids begin after the largest id of the text; the first new one is 256.": _learn_from_the_largest,
         },
         hints=[
-            "Undo what was done last first.",
-            "For each merge, build a new list: left and right in the place of made, everything else as it is.",
-            "merges[::-1] goes through the merges from the last to the first.",
+            "A merge has three steps: count the pairs of neighbors, take the most frequent one, join it everywhere.",
+            "max(sorted(pairs), key=pairs.get) breaks ties: sorted puts the smaller ids first.",
+            "To join, go through the list with an index of your own, which moves on by two after a pair.",
         ],
     ),
     "04.4": Exercise(
         right=_encode,
         inputs=_random_encode,
         shape="(new length,)",
-        praise="That is encode, without the table of words it remembers.",
+        praise="That is how the course's tokenizer encodes; it also remembers the words that it has seen.",
         mistakes={
-            # likely: the loop of 04.3, taken over.
+            # likely: a dictionary from pair to rank, and max for min.
             "You apply the last merge first; apply them in the order in which they were learned.": _encode_backwards,
             # likely: reading from left to right comes naturally.
             "You join whatever pair comes first from the left; the merge that was learned first goes first.": _leftmost_pair,
@@ -256,9 +334,9 @@ EXERCISES = {
             "You join only the first place of each pair; a merge joins the pair wherever it is.": _first_index,
         },
         hints=[
-            "join_pair, from By hand, does one merge.",
-            "One loop over the rows of merges; each gets the result of the one before.",
-            "join_pair compares lists: ids.tolist() and merges.tolist() make them.",
+            "join, from By hand, does one merge; it compares lists, which ids.tolist() and merges.tolist() make.",
+            "A dictionary from each pair to its place among the merges tells which pair of the word was learned first.",
+            "Pairs that aren't in the dictionary were never learned: when the word has no other, you are done.",
         ],
     ),
     "04.6": Exercise(

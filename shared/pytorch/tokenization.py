@@ -65,14 +65,14 @@ class SimpleTokenizer:
         self._set([*WORD_SPECIALS, *learned][:vocab_size], unit)
 
     @classmethod
-    @checked
     def from_vocabulary(cls, vocabulary: Iterable, unit: Unit = "word"):
         """The tokenizer that has this vocabulary, in this order."""
         tokenizer = cls.__new__(cls)
         tokenizer._set(check_texts(vocabulary=vocabulary), unit)
         return tokenizer
 
-    def _set(self, vocabulary: list[str], unit: str) -> None:
+    @checked
+    def _set(self, vocabulary: list[str], unit: Unit) -> None:
         self.vocabulary, self.unit = check_vocabulary(vocabulary, unit), unit
         ids = {word: i for i, word in enumerate(self.vocabulary) if i != PAD_ID}
         self.tokenizer = _library(models.WordLevel(ids, unk_token="[UNK]"), unit)
