@@ -258,7 +258,7 @@ def test_steps_with_one_number_have_the_same_words(chapter):
 @for_each_chapter()
 def test_every_step_table_of_the_compare_notebook_can_be_shown(chapter):
     calls = shown(chapter)
-    assert calls
+    assert calls, "compare.ipynb shows no step table: side_by_side.steps(chapter, name)"
     for name, function, elsewhere in calls:
         assert "<pre" in side_by_side.steps(name, function, elsewhere).data
 

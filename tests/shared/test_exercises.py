@@ -35,6 +35,7 @@ def own_progress(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", EACH)
 def test_the_solution_passes_and_is_shown(name, capsys):
+    assert name in SOLUTIONS, f"shared/exercises/solutions has none for {name}"
     exercises.check(name, SOLUTIONS[name])
     assert capsys.readouterr().out.startswith(f"{name}: right")
     exercises.solution(name)

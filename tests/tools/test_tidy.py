@@ -12,6 +12,7 @@ title = "First: a chapter"
 status = "ready"
 express = true
 builds_on = []
+box = {{ kind = "operation", name = "first", says = "begins" }}
 
 [[chapter]]
 number = "17"
@@ -19,6 +20,7 @@ name = "second"
 title = "Second"
 status = "{status}"
 builds_on = ["first"]
+box = {{ kind = "operation", name = "second", says = "ends" }}
 """
 
 
