@@ -6,15 +6,30 @@ from einops import rearrange, reduce
 from shared.exercises import Exercise
 
 
-def _shuffle(x, groups):
-    return rearrange(x, "b h w (g c) -> b h w (c g)", g=groups)
+def _scores(query, key, num_heads, split="b n (h d) -> b h n d"):
+    q, k = (rearrange(each, split, h=num_heads) for each in (query, key))
+    return q @ k.swapaxes(2, 3)
 
 
-def _random_channels(rng):
-    """Groups and channels of a group are different numbers, so that one is not taken for the other."""
-    groups, of_each = (int(size) for size in rng.permutation([2, 3, 4])[:2])
-    height, width = rng.permutation([2, 5])
-    return rng.normal(size=(3, height, width, groups * of_each)), groups
+def _scores_of_dealt(query, key, num_heads):
+    return _scores(query, key, num_heads, "b n (d h) -> b h n d")
+
+
+def _scores_of_reshaped(query, key, num_heads):
+    q, k = (each.reshape(len(each), num_heads, each.shape[1], -1) for each in (query, key))
+    return q @ k.swapaxes(2, 3)
+
+
+def _weights(query, key, num_heads):
+    exponentials = np.exp(_scores(query, key, num_heads))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _random_queries(rng):
+    """As many queries as keys, so that what is transposed wrongly fits, and is named."""
+    length, heads, head_dim = (int(size) for size in rng.permutation([2, 3, 4]))
+    query, key = rng.normal(size=(2, 2, length, heads * head_dim))
+    return query, key, heads
 
 
 def _images(sequence, size, height):
@@ -87,27 +102,6 @@ EXERCISES = {
         praise="Index 5 = 1 * 3 + 2, so w is 1 and h is 2: the number 2 * 4 + 1.",
     ),
     "03.2": Exercise(
-        right=_shuffle,
-        inputs=_random_channels,
-        mistakes={
-            # likely: two reshapes, and no exchange of axes between them.
-            "Nothing has moved: the groups are still side by side. Split the channels, exchange the two parts, merge.": lambda x, groups: (
-                x
-            ),
-            # likely: (c g) is what the dealt channels look like, and is written on the left.
-            "You split into (c g) and merged as (g c), which is the way back. The groups are neighboring channels: (g c) -> (c g).": lambda x, groups: (
-                rearrange(x, "b h w (c g) -> b h w (g c)", g=groups)
-            ),
-        },
-        hints=(
-            "Split the channels into two axes, groups and channels of a group.",
-            "Brackets on the left split: (g c), with g=groups. On the right the group must move fastest.",
-            "One call of `rearrange` does it; b, h and w stay as they are.",
-        ),
-        shape="that of x",
-        praise="Every neighbor now comes from another group.",
-    ),
-    "03.3": Exercise(
         right=_images,
         inputs=_random_sequence,
         mistakes={
@@ -135,6 +129,38 @@ EXERCISES = {
         ),
         shape="(batch, height, width, 3)",
         praise="This is how a masked autoencoder shows what it has filled in.",
+    ),
+    "03.3": Exercise(
+        right=_scores,
+        inputs=_random_queries,
+        mistakes={
+            # likely: (d h) is as long as (h d), and nothing complains.
+            "You dealt the features out in turn, (d h). Each head gets neighboring features: (h d).": _scores_of_dealt,
+            # seen: pitfall 5 of the notebook.
+            "A reshape alone mixes positions and features. Split the features first, then move the heads to the front.": (
+                _scores_of_reshaped
+            ),
+            # likely: which of the two is transposed is easily mixed up.
+            "Your rows belong to the keys. A row belongs to a query: (batch, heads, length_q, length_k).": (
+                lambda query, key, num_heads: _scores(query, key, num_heads).swapaxes(2, 3)
+            ),
+            # likely: the formula of attention is known, and it divides.
+            "You divided by the square root of the features of a head, as attention does. Here the plain dot products are asked for.": (
+                lambda query, key, num_heads: _scores(query, key, num_heads) / (query.shape[-1] / num_heads) ** 0.5
+            ),
+            # likely: a softmax follows in attention.
+            "These are weights: the scores after a softmax. Here the scores themselves are asked for.": _weights,
+        },
+        hints=(
+            "Split the features of query and key into heads, each as in split_heads: b n (h d) -> b h n d.",
+            "Then an einsum for all heads at once: b h q d, b h k d -> b h q k.",
+            "Without einsum: query @ key.swapaxes(2, 3), after both are (batch, heads, length, head_dim).",
+        ),
+        errors={
+            "does not fit": "num_heads says into how many parts the features, the last axis, are split.",
+        },
+        shape="(batch, heads, length_q, length_k)",
+        praise="Chapter 06 divides these by a number and takes a softmax of each row.",
     ),
     "03.4": Exercise(
         right=_sum_of_copies,

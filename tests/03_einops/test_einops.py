@@ -143,7 +143,7 @@ def test_pytorch_functions_of_the_library():
     assert torch.equal(
         rearrange(pytorch_track.patches(x, 4), "b n (p c) -> b (c p) n", c=4), F.unfold(front, 4, stride=4)
     )
-    dealt = rearrange(x, "b h w (g c) -> b (c g) h w", g=2)  # exercise 03.2
+    dealt = rearrange(x, "b h w (g c) -> b (c g) h w", g=2)
     assert torch.equal(dealt, nn.ChannelShuffle(2)(front))
     assert torch.equal(rearrange(pytorch_track.max_pool(x, 4), "b h w c -> b c h w"), F.max_pool2d(front, 4))
     assert torch.allclose(rearrange(pytorch_track.mean_pool(x, 4), "b h w c -> b c h w"), F.avg_pool2d(front, 4))
@@ -640,7 +640,7 @@ def test_a_height_in_pixels_gets_advice():
     def images(sequence, size, height):
         return rearrange(sequence, "b (h w) (p q c) -> b (h p) (w q) c", h=height, p=size, q=size)
 
-    verdict, message = exercises.judge("03.3", images)
+    verdict, message = exercises.judge("03.2", images)
     assert verdict == "wrong" and "not rows of pixels" in message
 
 

@@ -3,17 +3,19 @@
 import numpy as np
 
 
-def channel_shuffle(x, groups):
-    batch, height, width, channels = x.shape
-    split = x.reshape(batch, height, width, groups, channels // groups)
-    return split.swapaxes(3, 4).reshape(x.shape)
-
-
 def images_from_patches(sequence, size, height):
     from einops import rearrange
 
     pattern = "b (h w) (p q c) -> b (h p) (w q) c"
     return rearrange(sequence, pattern, h=height // size, p=size, q=size)
+
+
+def scores_of_heads(query, key, num_heads):
+    from einops import einsum, rearrange
+
+    query = rearrange(query, "b q (h d) -> b h q d", h=num_heads)
+    key = rearrange(key, "b k (h d) -> b h k d", h=num_heads)
+    return einsum(query, key, "b h q d, b h k d -> b h q k")
 
 
 def repeat_backward(copies, grad_output):
@@ -37,8 +39,8 @@ def mean_of_real(x, mask):
 
 SOLUTIONS = {
     "03.1": 9,
-    "03.2": channel_shuffle,
-    "03.3": images_from_patches,
+    "03.2": images_from_patches,
+    "03.3": scores_of_heads,
     "03.4": repeat_backward,
     "03.6": pixel_shuffle,
     "03.7": mean_of_real,
