@@ -253,6 +253,7 @@ SUBJECTS = (
         ATTENTION,
         hides={"mask": ("key", "value")},
     ),
+    Subject("attention.LookBack", {"x": X}, "batch length d_model", ATTENTION, future="x", tracks=N, has_shapes=False),
     # 07
     Subject(
         "feed_forward.FeedForward",

@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['split_heads', 'merge_heads', 'softmax', 'causal_mask', 'padding_mask', 'scaled_dot_product_attention',
-           'scaled_dot_product_attention_backward', 'MultiHeadAttention']
+           'scaled_dot_product_attention_backward', 'MultiHeadAttention', 'LookBack']
 
 # %% ../../notebooks/06_attention/numpy.ipynb #build-heads-code
 import numpy as np
@@ -193,3 +193,22 @@ class MultiHeadAttention(Module):
             self.key.backward(merge_heads(grad_k)),
             self.value.backward(merge_heads(grad_v)),
         )
+
+# %% ../../notebooks/06_attention/numpy.ipynb #so-far-layer
+from .models import Module
+
+
+class LookBack(Module):
+    """Each word attends to itself and to the words before it."""
+
+    def __init__(self, d_model: int, num_heads: int, rng: int | None = None):
+        self.attention = MultiHeadAttention(d_model, num_heads, rng=rng)
+
+    def forward(self, x: ndarray) -> ndarray:
+        """Map (batch, length, d_model) to the same shape."""
+        return self.attention(x, x, x, causal_mask(x.shape[1]))
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """x was query, key and value, so it gets three gradients."""
+        grad_query, grad_key, grad_value = self.attention.backward(grad_output)
+        return grad_query + grad_key + grad_value
