@@ -152,13 +152,18 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     """
     sentences = check_texts(sentences=sentences)
     check_byte_pair_size(vocab_size)
-    settings = {"min_frequency": 1, "show_progress": False}
-    settings |= {"vocab_size": vocab_size, "special_tokens": list(GPT_SPECIALS)}
-    learner = ByteLevelBPETokenizer()
-    texts = [f" {each}" for each in sentences if each]
 
+    # 0 set up
+    learner = ByteLevelBPETokenizer()
     # 1 to 3 cut, count, write in bytes, join
-    learner.train_from_iterator(texts, **settings)
+    texts = [f" {each}" for each in sentences if each]
+    learner.train_from_iterator(
+        texts,
+        vocab_size=vocab_size,
+        min_frequency=1,
+        special_tokens=list(GPT_SPECIALS),
+        show_progress=False,
+    )
     # 4 keep the merges in the order they were learned
     learned = json.loads(learner.to_str())["model"]["merges"]
     merges = [tuple(map(from_letters, p)) for p in learned]

@@ -156,6 +156,8 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     """
     sentences = check_texts(sentences=sentences)
     check_byte_pair_size(vocab_size)
+
+    # 0 set up
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -165,9 +167,8 @@ def train_bpe(sentences: Iterable, vocab_size: int) -> BytePairTokenizer:
     )
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = byte_level
-    texts = [f" {each}" for each in sentences if each]
-
     # 1 to 3 cut, count, write in bytes, join
+    texts = [f" {each}" for each in sentences if each]
     learner.train_from_iterator(texts, trainer)
     # 4 keep the merges in the order they were learned
     learned = json.loads(learner.to_str())["model"]["merges"]

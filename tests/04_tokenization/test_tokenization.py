@@ -1,8 +1,10 @@
 """Chapter 04: tokenization, held against the tokenizers library, against its twins, and against text that nobody expects."""
 
+import ast
 import json
 import random
 import re
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -503,6 +505,40 @@ def test_library_defaults_that_the_pitfalls_show(pairs):
     default = keras_track.ByteLevelBPETokenizer()
     default.train_from_iterator(["the robot"], vocab_size=300, show_progress=False)
     assert default.get_vocab_size() == 256 < len(keras_track.train_bpe(["the robot"], 300).vocabulary)
+
+
+# The dictionary of compare
+
+COMPARE = Path(__file__).resolve().parents[2] / "notebooks/04_tokenization/compare.ipynb"
+
+
+def dictionary() -> list[tuple[str, ...]]:
+    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
+    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
+    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+@pytest.mark.parametrize("column", [1, 2, 3], ids=TRACKS)
+def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatch):
+    import tensorflow as tf
+    import tokenizers
+
+    monkeypatch.chdir(tmp_path)
+    names = {"json": json, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
+    names |= vars(numpy_track) if column == 1 else {}
+    names |= {"rng": np.random.default_rng(0), "strings": SENTENCES, "labels": [1.0] * len(SENTENCES)}
+    names["rows"] = [numpy_track.SimpleTokenizer(SENTENCES).encode(each) for each in SENTENCES]
+    for row in dictionary():
+        exec(compile(row[column], row[0], "exec"), names)  # noqa: S102 - what the page shows
+    assert len(names["batch"]) == len(SENTENCES)
+    assert names["batch"][0].tolist()[: len(names["rows"][0])] == names["rows"][0]
+    if column < 3:
+        assert "".join(piece or "" for piece in names["pieces"]).strip() == SENTENCES[0]
+    else:
+        ids, labels = next(iter(names["batches"]))
+        assert len(ids) == len(labels) == 32 and names["model"](tf.constant(SENTENCES[:3])).shape == (3, 8)
 
 
 # Bad input
