@@ -26,6 +26,10 @@ from shared.folders import course_folder
 
 # The number of each chapter and the name of its module here; a chapter without exercises to check has none.
 MODULES = {chapter.number: chapter.name for chapter in all_chapters()}
+_WIDTH = max(map(len, MODULES.values()))
+PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "compare"}
+# The notebooks that a reader of each track reads.
+ROUTES = {"numpy": ("numpy",), "pytorch": ("numpy", "pytorch", "compare"), "keras": ("numpy", "keras", "compare")}
 # Exercises that have moved to another chapter: what was done under the old number stays done.
 MOVED = {"09.3": "17.2", "09.9": "17.6", "09.10": "17.7", "09.11": "17.8"}
 # Of an answer, relative to the largest value; the inputs keep the mistakes farther apart.
@@ -45,7 +49,8 @@ class Exercise:
         praise: what to say when it is right.
         trials: how many random inputs are tried.
         errors: part of an error message -> what to tell to a reader whose function raises it.
-        track: whose arrays the reader's function is given, "numpy", "pytorch" or "keras"; the rest here computes in NumPy.
+        track: the notebook that it is in, "numpy", "pytorch" or "keras", whose arrays the reader's function is given (the rest here
+            computes in NumPy), or "compare", which asks for predictions alone.
         digits: how many digits after the point a prediction is asked for with; without them it is right only if it is equal.
         run: where the reader writes a class, what it computes: from the class and the arguments to name -> array, in the order in
             which a reader writes them; those that are not written yet are left out. What is right, and the mistakes, give such dicts.
@@ -102,7 +107,7 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
     """The verdict ("right", "wrong" or "not done") and what to tell."""
     exercise = _find(name)
     track = track or exercise.track
-    check_choice(("numpy", "pytorch", "keras"), track=track)
+    check_choice(ROUTES if exercise.inputs else PAGES, track=track)
     todo = ("not done", f'not done yet. hint("{name}") gives a hint.')
     if answer is None or answer is ...:
         return todo
@@ -252,15 +257,31 @@ def solution(name: str) -> None:
     print(inspect.getsource(found) if callable(found) else found)
 
 
-def progress() -> None:
-    """Print how many exercises of each chapter have been done on this machine, and which are open."""
+def progress(track: str | None = None) -> None:
+    """Print how many exercises have been done on this machine: in each notebook, or on the route of a track, with those that are open.
+
+    Args:
+        track: "numpy" for NumPy's notebooks alone, "pytorch" or "keras" for NumPy's, those of the framework, and compare.
+    """
+    if track is not None:
+        check_choice(ROUTES, track=track)
     done = _done()
     for chapter, title in MODULES.items():
-        names = list(_of_chapter(chapter))
-        left = [name for name in names if name not in done]
-        if names:
-            status = f"{len(names) - len(left)} of {len(names)} done"
-            print(f"{chapter} {title:13} {status}" + (f", open: {' '.join(left)}" if left else ""))
+        found = _of_chapter(chapter)
+        pages = {page: [name for name, each in found.items() if each.track == page] for page in PAGES}
+        if track is None:
+            counts = [f"{PAGES[page]} {_count(names, done)}" for page, names in pages.items() if names]
+            said = ", ".join(counts)
+        else:
+            names = [name for page in ROUTES[track] for name in pages[page]]
+            left = [name for name in names if name not in done]
+            said = f"{_count(names, done)} done" + (f", open: {' '.join(left)}" if left else "")
+        if found:
+            print(f"{chapter} {title:{_WIDTH}} {said}")
+
+
+def _count(names: list[str], done: list[str]) -> str:
+    return f"{len(set(names) & set(done))} of {len(names)}"
 
 
 def _progress_file() -> Path:

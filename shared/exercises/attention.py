@@ -540,6 +540,7 @@ EXERCISES = {
         ],
     ),
     "06.10": Exercise(
+        track="compare",
         right=3,
         praise="It sees keys 2, 3 and 4: exactly the ones that the mask was meant to hide.",
         mistakes={

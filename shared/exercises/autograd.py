@@ -300,6 +300,7 @@ EXERCISES = {
         ],
     ),
     "01.9": Exercise(
+        track="compare",
         right=33.0,
         praise="PyTorch added 6 and 27; the second tape returns 27 alone.",
         mistakes={

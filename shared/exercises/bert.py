@@ -319,6 +319,7 @@ EXERCISES = {
         ],
     ),
     "13.8": Exercise(
+        track="compare",
         right=64 * 64 + 64 + 2 * 64 + 1000,
         praise="The table belongs to the embedding, so the head adds few numbers.",
         mistakes={

@@ -330,6 +330,7 @@ EXERCISES = {
         ],
     ),
     "11.8": Exercise(
+        track="compare",
         right=12832,
         praise="Two attentions of 4224, the feed-forward network 4192, three norms of 64.",
         mistakes={

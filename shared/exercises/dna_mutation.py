@@ -289,6 +289,7 @@ EXERCISES = {
         ],
     ),
     "10.8": Exercise(
+        track="compare",
         right=np.log(9),
         digits=2,
         praise="Nine tokens with a probability of 1/9 each. NumPy's model starts near it.",

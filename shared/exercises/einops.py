@@ -247,6 +247,7 @@ EXERCISES = {
         praise="The vectors of the padding no longer matter.",
     ),
     "03.8": Exercise(
+        track="compare",
         right=9,
         mistakes={
             # likely: one channel, one number, in every framework.

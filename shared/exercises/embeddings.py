@@ -349,6 +349,7 @@ EXERCISES = {
         ],
     ),
     "05.9": Exercise(
+        track="compare",
         right=20.0,
         praise="400 g divided by the root of 400 g**2 is 20.",
         mistakes={

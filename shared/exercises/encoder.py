@@ -303,6 +303,7 @@ EXERCISES = {
         ],
     ),
     "08.9": Exercise(
+        track="compare",
         right=8544,
         praise="Attention 4224, the feed-forward network 4192, two norms 128.",
         mistakes={

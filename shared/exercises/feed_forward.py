@@ -380,6 +380,7 @@ EXERCISES = {
         ],
     ),
     "07.9": Exercise(
+        track="compare",
         right=math.sqrt(0.5),
         digits=2,
         praise="The variance is divided by twice itself: an eps as large as the variance takes half of it.",

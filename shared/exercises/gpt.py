@@ -370,6 +370,7 @@ EXERCISES = {
         ],
     ),
     "14.8": Exercise(
+        track="compare",
         right=96,
         praise="For a batch of 32 texts it is 3 GiB, several times the weights in float16.",
         mistakes={

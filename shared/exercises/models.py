@@ -300,6 +300,7 @@ EXERCISES = {
         ],
     ),
     "02.9": Exercise(
+        track="compare",
         right=35,
         praise="15 in NumPy, whose bias starts at 0; 15 + 5 in PyTorch; none yet in Keras.",
         mistakes={

@@ -285,6 +285,7 @@ EXERCISES = {
         ],
     ),
     "15.8": Exercise(
+        track="compare",
         right=5120,
         praise="The layer has 262,144 weights in its kernel: the adapter trains one in 51.",
         mistakes={

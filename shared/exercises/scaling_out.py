@@ -239,6 +239,7 @@ EXERCISES = {
         ],
     ),
     "16.8": Exercise(
+        track="compare",
         right=2 * 63 / 64 * 1 / 10 + 126 * 1e-4,
         digits=2,
         praise="The bytes take as long as with 1024 workers; the latency would take 0.20 seconds there.",

@@ -313,6 +313,7 @@ EXERCISES = {
         ],
     ),
     "12.8": Exercise(
+        track="compare",
         right=1472,
         praise="The kernel of 64 × 23 is gone; the bias of 23 stays.",
         mistakes={

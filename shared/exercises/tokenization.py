@@ -400,6 +400,7 @@ EXERCISES = {
         ],
     ),
     "04.8": Exercise(
+        track="compare",
         right=4,
         praise="Only the middle word keeps its id, by accident. No error tells you.",
         mistakes={

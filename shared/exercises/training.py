@@ -284,6 +284,7 @@ EXERCISES = {
         ],
     ),
     "09.8": Exercise(
+        track="compare",
         right=1e-6 * 0.001**0.5 / (0.001**0.5 * 1e-6 + 1e-7),
         digits=2,
         praise="PyTorch takes 0.99 of the rate here, and Keras a quarter of it.",

@@ -486,6 +486,7 @@ EXERCISES = {
         ],
     ),
     "17.11": Exercise(
+        track="compare",
         right=(1.0 * 1.0 + 3.0 * 3.0) / 2,
         digits=2,
         praise="Keras divides by the number of examples, so larger weights make a larger loss.",

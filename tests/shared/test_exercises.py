@@ -2,10 +2,13 @@
 
 import importlib
 import importlib.util
+import re
 
+import nbformat
 import numpy as np
 import pytest
 
+import notebooks
 from shared import exercises
 
 pytestmark = pytest.mark.form
@@ -273,7 +276,7 @@ def test_an_exercise_that_has_moved_stays_done(capsys):
     assert set(exercises.MOVED.values()) <= set(EXERCISES) and not set(exercises.MOVED) & set(EXERCISES)
     exercises._progress_file().write_text('["09.3", "09.1"]')
     assert exercises._done() == ["17.2", "09.1"]
-    exercises.progress()
+    exercises.progress("pytorch")
     out = capsys.readouterr().out.split()
     assert "17.6" in out and "17.2" not in out and "09.1" not in out
     with pytest.raises(ValueError, match=r"exercise 09\.3 is now 17\.2"):
@@ -284,3 +287,29 @@ def test_an_exercise_that_has_moved_stays_done(capsys):
 def test_a_progress_file_that_is_damaged_counts_for_nothing(content):
     exercises._progress_file().write_text(content)
     assert exercises._done() == []
+
+
+def test_an_exercise_knows_its_notebook():
+    asked = {}
+    for path in notebooks.notebooks():
+        for cell in nbformat.read(path, 4).cells:
+            if cell.cell_type == "code":
+                asked |= dict.fromkeys(re.findall(r'\bcheck\("(\d\d\.\d+)"', cell.source), path.stem)
+    asked.pop("06.2")  # the map asks it, too
+    assert asked == {name: exercises._find(name).track for name in EXERCISES if name != "06.2"}
+
+
+def test_progress_is_counted_by_notebook_and_by_route(capsys):
+    exercises._progress_file().write_text('["06.1", "06.6", "06.8", "06.10"]')
+    exercises.progress()
+    line = next(each for each in capsys.readouterr().out.splitlines() if each.startswith("06"))
+    assert line.split(None, 2)[2] == "NumPy 1 of 4, PyTorch 1 of 2, Keras 1 of 2, compare 1 of 1"
+    for track, expected in (
+        ("numpy", "1 of 4 done, open: 06.2 06.3 06.4"),
+        ("pytorch", "3 of 7 done, open: 06.2 06.3 06.4 06.7"),
+    ):
+        exercises.progress(track)
+        line = next(each for each in capsys.readouterr().out.splitlines() if each.startswith("06"))
+        assert line.split(None, 2)[2] == expected
+    with pytest.raises(ValueError, match="track"):
+        exercises.progress("compare")
