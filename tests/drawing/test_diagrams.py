@@ -10,7 +10,10 @@ import pytest
 
 import notebooks
 import shared
-from shared import diagrams, plots
+from shared import diagrams, next_word, plots
+from shared.numpy.embeddings import TokenEmbedding
+from shared.numpy.encoder import EncoderBlock
+from shared.numpy.models import MLP
 
 pytestmark = pytest.mark.form
 
@@ -37,9 +40,30 @@ def of_chapter(chapter: str) -> dict:
     return drawn_by(importlib.import_module(f"shared.drawing.{chapter}"))
 
 
-@pytest.mark.parametrize("draw", [diagrams.course_map, diagrams.legend])
+@pytest.mark.parametrize("draw", [diagrams.course_map, diagrams.legend, diagrams.forward_pass])
 def test_a_diagram_of_the_course_can_be_read(draw, check_diagram):
     check_diagram(draw)
+
+
+def test_the_shapes_of_the_forward_pass_are_those_of_the_model():
+    tokens, targets = next_word.encode(["the robots walk ."])
+    embedding, block, read = TokenEmbedding(16, 87), EncoderBlock(16, 4, 64), MLP(16, 64, 87)
+    vectors = embedding(tokens)
+    output = block(vectors)
+    _, weights = block.attention(vectors, vectors, vectors, return_weights=True)
+    logits = read(output)
+    inside = block.feed_forward.expand(vectors)
+    loss, _ = next_word.loss_and_gradient(logits, targets)
+    assert isinstance(loss, float)
+    shapes = [tokens.shape, vectors.shape, weights.shape, inside.shape, logits.shape, output.shape]
+    assert re.findall(r"\(1.*?\)", diagrams.forward_pass().alt) == [str(shape) for shape in shapes]
+
+
+def test_the_part_of_a_chapter_is_in_color_and_the_others_are_pale():
+    pale = {lit: diagrams.forward_pass(lit).source.count('class="another\'s"') for lit in (None, "06", "08", "11")}
+    assert pale == {None: 0, "06": 5, "08": 4, "11": 4}
+    with pytest.raises(ValueError, match="lit"):
+        diagrams.forward_pass("13")
 
 
 def test_every_module_beside_those_for_all_is_a_chapters():
