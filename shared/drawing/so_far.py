@@ -8,7 +8,10 @@ from shared.data import grammar, next_word
 from shared.drawing import plots
 
 # Each stage: the folder of its chapter and its name, in the order in which the model grows.
-STAGES = (("02_models", "a table"),)
+STAGES = (
+    ("02_models", "a table"),
+    ("05_embeddings", "three words, as vectors"),
+)
 GAP, GRAMMATICAL = (
     "nats a word above the best possible",
     "grammatical sentences, of 1000",
