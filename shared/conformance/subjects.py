@@ -76,6 +76,7 @@ class Subject:
         takes_floats: the tracks in which token ids may be floating-point numbers.
         backward: whether NumPy's backward pass takes the upstream gradient alone, and gives back one for each input.
         has_shapes: whether its signature says what shapes it takes.
+        keeps: whether NumPy's backward pass needs the input, or its shape.
     """
 
     path: str
@@ -98,6 +99,7 @@ class Subject:
     takes_floats: tuple[str, ...] = ()
     backward: bool = True
     has_shapes: bool = True
+    keeps: bool = True
 
     @property
     def chapter(self) -> str:
@@ -212,7 +214,13 @@ SUBJECTS = (
         variants=({"scale": False},),
         takes_floats=("keras",),
     ),
-    Subject("embeddings.PositionalEncoding", {"x": X}, "batch length d_model", {"d_model": D_MODEL, "max_length": 9}),
+    Subject(
+        "embeddings.PositionalEncoding",
+        {"x": X},
+        "batch length d_model",
+        {"d_model": D_MODEL, "max_length": 9},
+        keeps=False,
+    ),
     Subject(
         "embeddings.TokenAndPositionEmbedding",
         {"tokens": ids("batch length")},
@@ -221,6 +229,7 @@ SUBJECTS = (
         keras={"max_length": "maxlen", "d_model": "embed_dim"},
         takes_floats=("keras",),
     ),
+    Subject("embeddings.LastThree", {"x": X}, "batch length 24", tracks=N, has_shapes=False, keeps=False),
     # 06
     Subject(
         "attention.padding_mask",

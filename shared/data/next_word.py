@@ -106,6 +106,20 @@ def first_mistake(sentence: str) -> str | None:
     return None
 
 
+def kinds() -> dict[str, str]:
+    """Each noun, verb and adjective of the grammar: the kind of word that it is, which no model is told."""
+    found = {}
+    for nouns in grammar.NOUNS.values():
+        found |= {singular: "singular" for singular, _, _ in nouns}
+        found |= {plural: "plural" for _, plural, _ in nouns}
+    for group, verbs in grammar.VERBS.items():
+        name = "verb + object" if group in ("meet", "handle") else "verb"
+        found |= {form: name for forms in verbs for form in forms}
+    for adjectives in (grammar.SIZES, *grammar.QUALITIES.values()):
+        found |= dict.fromkeys(adjectives, "adjective")
+    return found
+
+
 @functools.cache
 def _held_out() -> tuple[np.ndarray, np.ndarray, float]:
     """Inputs and targets of 1000 sentences, and the grammar's own loss on them."""

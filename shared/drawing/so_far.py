@@ -8,7 +8,12 @@ from shared.data import grammar, next_word
 from shared.drawing import plots
 
 # Each stage: the folder of its chapter and its name, in the order in which the model grows.
-STAGES = (("02_models", "a table"), ("06_attention", "one head"), ("06_attention", "four heads"))
+STAGES = (
+    ("02_models", "a table"),
+    ("05_embeddings", "three words, as vectors"),
+    ("06_attention", "one head"),
+    ("06_attention", "four heads"),
+)
 GAP, GRAMMATICAL = (
     "nats a word above the best possible",
     "grammatical sentences, of 1000",

@@ -5,27 +5,40 @@ import numpy as np
 from shared.exercises import Exercise
 
 
-def _gradient(ids, grad_output, vocab_size):
-    return np.einsum("blv,bld->vd", np.eye(vocab_size)[ids], grad_output)
+def _gradient(ids, grad, vocab_size):
+    return np.einsum("blv,bld->vd", np.eye(vocab_size)[ids], grad)
 
 
-def _random_gradient(rng):
-    """Ids repeat within a sequence and across the batch, and some never occur."""
-    batch, length, d_model, vocab_size = (int(size) for size in rng.permutation([3, 4, 5, 6]))
-    ids = rng.integers(0, vocab_size - 1, size=(batch, length))
+def _lookup(table, ids, grad, /, **wrong):
+    """Both ways through a lookup; what is given replaces the right one."""
+    return {"forward": table[ids], "gradient": _gradient(ids, grad, len(table))} | wrong
+
+
+def _run_lookup(make, table, ids, grad):
+    layer = make(table)
+    output = layer.forward(ids)
+    gradient = None if output is None else layer.backward(grad)
+    found = {"forward": output, "gradient": gradient}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _random_lookup(rng):
+    """Ids repeat within a sequence and across the batch, and some never occur; as many words as features."""
+    batch, length, d_model = (int(size) for size in rng.permutation([3, 4, 6]))
+    ids = rng.integers(0, d_model - 1, size=(batch, length))
     ids[:, 0] = ids[0, -1]
-    return ids, rng.normal(size=(batch, length, d_model)), vocab_size
+    return rng.normal(size=(d_model, d_model)), ids, rng.normal(size=(batch, length, d_model))
 
 
-def _last_write(ids, grad_output, vocab_size):
-    gradient = np.zeros((vocab_size, grad_output.shape[-1]))
-    gradient[ids] += grad_output
+def _last_write(table, ids, grad):
+    gradient = np.zeros_like(table)
+    gradient[ids] += grad
     return gradient
 
 
-def _mean_of_positions(ids, grad_output, vocab_size):
-    counts = np.bincount(ids.ravel(), minlength=vocab_size)
-    return _gradient(ids, grad_output, vocab_size) / np.maximum(counts, 1)[:, None]
+def _mean_of_places(table, ids, grad):
+    counts = np.bincount(ids.ravel(), minlength=len(table))
+    return _gradient(ids, grad, len(table)) / np.maximum(counts, 1)[:, None]
 
 
 def _steps(d_model):
@@ -137,57 +150,65 @@ def _random_padded(rng):
 
 EXERCISES = {
     "05.1": Exercise(
-        right=8.0,
-        praise='"the" is at two places, and each sends 1 times the root of 16.',
+        right=5.0,
+        praise='"the" is the first and the fourth word, so its row collects 1 + 4.',
         mistakes={
-            # seen: the example in Build it prints 2, without the factor.
-            'That is the sum over the two places of "the". The rows were multiplied by a factor on the way out.': 2.0,
-            # likely: a row is looked up, and one gradient comes back.
-            'The factor is right, but "the" is at two places: a row collects the gradients of all of them.': 4.0,
-            # likely: a lookup copies, so the upstream gradient is taken as it is.
-            'Two things are missing: "the" is at two places, and the rows were multiplied by a factor.': 1.0,
-            # likely: 16 is the number in the question.
-            "The factor is the square root of d_model, not d_model.": 32.0,
+            # seen: grad_table[ids] += grad, which the notebook shows.
+            "That is the gradient of its last place alone: a row collects the gradients of all its places.": 4.0,
+            # likely: the first place is found, and the second overlooked.
+            '"the" is at two places, and that is the gradient of the first one.': 1.0,
+            # likely: the example in Build it, where every upstream gradient is 1.
+            "That is how often the word occurs. What arrives at each of its places isn't 1 here.": 2.0,
+            # likely: nn.Embedding has scale_grad_by_freq, which divides so.
+            "That is the mean over its two places; the gradient of a row is their sum.": 2.5,
             # likely: the gradients of the sentence are added up, whatever their words.
-            'Five positions send a gradient, but only those that hold "the" send it to this row.': 20.0,
-            # named by an outside reading; likely: 16 is the number in the question, and one place is seen.
-            'The factor is the square root of d_model, and "the" is at two places.': 16.0,
+            'Five words send a gradient, but only those that are "the" send it to this row.': 15.0,
+            # likely: positions are counted from 0, as Python does.
+            "The upstream gradients go from 1 to 5, not from 0 to 4.": 3.0,
         },
         hints=[
-            'At how many positions is "the"?',
-            "y = s E[t]. So the gradient of E is s times the upstream gradient, at each place.",
-            "s is the square root of d_model, here 4.",
+            'At which places of the sentence is "the"?',
+            "The gradient of a row is the sum of the upstream gradients at its places.",
+            "At the first place arrives 1, at the fourth 4.",
         ],
     ),
     "05.2": Exercise(
-        right=_gradient,
-        inputs=_random_gradient,
-        shape="(vocab_size, d_model)",
-        praise="A matrix product adds up what belongs together. np.add.at does it without the zeros.",
+        right=_lookup,
+        inputs=_random_lookup,
+        run=_run_lookup,
+        praise="It is all that a layer of embeddings does.",
         mistakes={
-            # likely: NumPy's += on an index, as in pitfall 10 of chapter 01.
-            "A token that occurs several times keeps only one of its gradients: gradient[ids] += ... writes each row once.": (
-                _last_write
+            # likely: ids and features are both the last axis of something.
+            "forward: you pick columns; a token has a row of the table.": (lambda t, ids, g: {"forward": t.T[ids]}),
+            # seen: TokenEmbedding of this chapter, with scale=True.
+            "forward: you multiply by the root of d_model; a lookup returns the rows as they are.": (
+                lambda t, ids, g: {"forward": t[ids] * t.shape[1] ** 0.5}
+            ),
+            # likely: NumPy's += on an index; the notebook shows it.
+            "backward: a token that occurs several times keeps one of its gradients; gradient[ids] += ... writes each row once.": (
+                lambda t, ids, g: _lookup(t, ids, g, gradient=_last_write(t, ids, g))
             ),
             # seen: nn.Embedding has scale_grad_by_freq, which divides so.
-            "You take the mean over the places of a token; the gradient of a row is their sum.": _mean_of_positions,
-            # likely: of two factors one is transposed, and it was the other.
-            "Your result is transposed: a row for each token, a column for each feature.": (
-                lambda ids, g, v: _gradient(ids, g, v).T
+            "backward: you take the mean over the places of a token; the gradient of a row is their sum.": (
+                lambda t, ids, g: _lookup(t, ids, g, gradient=_mean_of_places(t, ids, g))
             ),
-            # likely: a matrix product of arrays with three axes sums over the length alone.
-            "You keep the batch: each sequence has its own table. Sum over the batch, too.": (
-                lambda ids, g, v: np.einsum("blv,bld->bvd", np.eye(v)[ids], g)
+            # likely: of the two factors of the one-hot product one is transposed, and it was the other.
+            "backward: your gradient is transposed; it has a row for each token, like the table.": (
+                lambda t, ids, g: _lookup(t, ids, g, gradient=_gradient(ids, g, len(t)).T)
             ),
-            # seen: TokenEmbedding.backward of the notebook.
-            "You multiply by the root of d_model, as the class does with scale=True; here there is no scale.": (
-                lambda ids, g, v: _gradient(ids, g, v) * g.shape[-1] ** 0.5
+            # likely: the batch is an axis that a product of arrays with three axes leaves alone.
+            "backward: you keep the batch, a table for each sequence; sum over the batch, too.": (
+                lambda t, ids, g: _lookup(t, ids, g, gradient=np.einsum("blv,bld->bvd", np.eye(len(t))[ids], g))
+            ),
+            # likely: as Linear returns the gradient of its input, which has one row for each place.
+            "backward: return the gradient of the table, (vocab_size, d_model), not the rows that arrive.": (
+                lambda t, ids, g: _lookup(t, ids, g, gradient=g)
             ),
         },
         hints=[
-            "np.eye(vocab_size)[ids] has shape (batch, length, vocab_size): a one-hot vector at each place.",
-            "Row v is the sum of grad_output over all places where the one-hot vector is 1 in column v.",
-            "Flatten batch and length to one axis. Then one matrix product is enough; one of its factors is transposed.",
+            "Forward is one index. Keep ids for the backward pass.",
+            "Begin with np.zeros_like(table), and add each row of grad to the row that its id names.",
+            "np.add.at(gradient, ids, grad) adds where ids repeat, too.",
         ],
     ),
     "05.3": Exercise(
@@ -196,7 +217,7 @@ EXERCISES = {
         shape="(d_model,)",
         praise="Stack it for p = 0, 1, 2, ... and you have the table.",
         mistakes={
-            # seen: pitfall 2 of the notebook.
+            # seen: pitfall 1 of the notebook.
             "The exponent is doubled: with i = 0, 2, 4, ... it is i / d_model. 2 i / d_model squares each step.": (
                 lambda p, d: _interleaved(p * _steps(d) ** 2)
             ),
@@ -239,7 +260,7 @@ EXERCISES = {
             "All pairs turn by the same angle, k; each pair turns by k times its own step.": _walk_by(
                 lambda d: np.ones(d // 2)
             ),
-            # seen: pitfall 2 of the notebook.
+            # seen: pitfall 1 of the notebook.
             "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": _walk_by(
                 lambda d: _steps(d) ** 2
             ),
@@ -303,7 +324,7 @@ EXERCISES = {
             "Your pairs are a feature and the one half the width further on; here the features 0 and 1, 2 and 3, ... are pairs.": (
                 _rotary_of_halves
             ),
-            # seen: pitfall 2 of the NumPy notebook.
+            # seen: pitfall 1 of the NumPy notebook.
             "The exponent of the steps is doubled: with i = 0, 2, 4, ... it is i / d_model.": (
                 lambda x: _rotary(x, _steps(x.shape[-1]) ** 2)
             ),

@@ -435,7 +435,7 @@ def test_ids_outside_the_vocabulary_are_refused(subject, track):
     assert np.array_equal(call(**small), call(**inputs))
 
 
-@each([subject for subject in WITH_BACKWARD if subject.name != "PositionalEncoding"], ("numpy",))
+@each([subject for subject in WITH_BACKWARD if subject.keeps], ("numpy",))
 def test_a_backward_pass_needs_a_forward_pass_and_a_gradient_of_its_shape(subject, track):
     layer, inputs = made(subject, track), subject.draw(24)
     grad_output = np.ones(subject.shape())
@@ -445,3 +445,13 @@ def test_a_backward_pass_needs_a_forward_pass_and_a_gradient_of_its_shape(subjec
     for wrong in (grad_output[..., :-1], grad_output[:-1]):
         with pytest.raises(TypeError):
             layer.backward(wrong)
+
+
+@each([subject for subject in WITH_BACKWARD if not subject.keeps], ("numpy",))
+def test_a_gradient_does_not_depend_on_an_input_that_is_not_kept(subject, track):
+    layer, grad_output = made(subject, track), np.random.default_rng(27).normal(size=subject.shape())
+    found = []
+    for seed in (28, 29):
+        layer(**subject.draw(seed))
+        found.append(layer.backward(grad_output))
+    assert np.array_equal(*found)

@@ -79,3 +79,11 @@ def test_one_seed_draws_the_same_numbers_and_nothing_is_longer_than_the_grammars
 )
 def test_the_first_mistake_is_found(sentence, wrong):
     assert next_word.first_mistake(sentence) == wrong
+
+
+def test_each_kind_has_the_words_of_that_kind():
+    kinds = next_word.kinds()
+    assert set(kinds) <= set(grammar.WORDS) and len(kinds) == 61
+    examples = {"queen": "singular", "towers": "plural", "saw": "verb + object", "sleep": "verb", "red": "adjective"}
+    assert {word: kinds[word] for word in examples} == examples
+    assert not {"the", "two", "she", "today", "herself", "."} & set(kinds)

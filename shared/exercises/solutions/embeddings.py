@@ -3,9 +3,17 @@
 import numpy as np
 
 
-def table_gradient(ids, grad_output, vocab_size):
-    one_hot = np.eye(vocab_size)[ids.ravel()]  # (positions, vocab_size)
-    return one_hot.T @ grad_output.reshape(len(one_hot), -1)
+class MyEmbedding:
+    def __init__(self, table):
+        self.table = table
+
+    def forward(self, ids):
+        self.one_hot = np.eye(len(self.table))[ids]  # (batch, length, vocab_size)
+        return self.one_hot @ self.table
+
+    def backward(self, grad):
+        one_hot = self.one_hot.reshape(-1, len(self.table))
+        return one_hot.T @ grad.reshape(len(one_hot), -1)
 
 
 def position_vector(p, d_model):
@@ -54,8 +62,8 @@ def position_ids(tokens):
 
 
 SOLUTIONS = {
-    "05.1": 8.0,
-    "05.2": table_gradient,
+    "05.1": 5.0,
+    "05.2": MyEmbedding,
     "05.3": position_vector,
     "05.4": walk_on,
     "05.6": mean_vector,
