@@ -8,6 +8,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR
 
 from shared.arrays import as_numpy
+from shared.conformance.same_run import keras_steps
 from shared.frameworks.weights import get_weights
 from shared.keras import models as keras_models
 from shared.keras import training as keras_training
@@ -95,11 +96,14 @@ def make_optimizer(track, model, **options):
     return numpy_training.AdamW(model, **options)
 
 
-def train(track, model, adam, batches, num_steps, **options):
-    """`train` of a track; PyTorch's is given the scheduler and the clipping, too."""
+def train(track, model, adam, batches, num_steps, label_smoothing=0.0, **options):
+    """`train` of a track, and of Keras its own steps; PyTorch's is given the scheduler and the clipping, too."""
+    if track == "keras":
+        loss = keras_training.SparseCrossEntropy(label_smoothing)
+        return keras_steps(model, adam, loss, batches, num_steps, **options)
     if track == "pytorch":
         options |= {"scheduler": adam.scheduler, "clip_norm": 0.5}
-    return MODULES[track].train(model, adam, batches, num_steps, **options)
+    return MODULES[track].train(model, adam, batches, num_steps, label_smoothing=label_smoothing, **options)
 
 
 def taken(track, adam):

@@ -131,15 +131,6 @@ def check_optimizer(optimizer: Any, model: Any, kind: type, expected: str) -> No
         raise ValueError("optimizer has use_ema=True: expected False, because `fit` ends by averaging the weights")
 
 
-def check_precision(model: Any) -> None:
-    """Raise ValueError if a Keras model is of the policy with which Keras scales the loss, and leaves out steps that overflow."""
-    policy = model.dtype_policy.name
-    if policy == "mixed_float16":
-        raise ValueError(
-            f"model has the dtype policy {policy}, with which an optimizer leaves steps out: expected float32 or mixed_bfloat16"
-        )
-
-
 def check_scheduler(scheduler: Any, optimizer: Any, kind: type) -> None:
     """Raise unless this is None, or a scheduler of PyTorch, of this kind and of this optimizer.
 

@@ -75,5 +75,36 @@ def train_pairs(
 
     betas = {"beta_1": np.float64(0.9), "beta_2": np.float64(beta_2)}
     adam = keras.optimizers.AdamW(decay, weight_decay=0.0, epsilon=1e-7, global_clipnorm=clip_norm, **betas)
-    losses["Keras"] = training["Keras"].train(models["Keras"], adam, batch_at, num_steps, **options)
+    loss = training["Keras"].SparseCrossEntropy()
+    losses["Keras"] = keras_steps(models["Keras"], adam, loss, batch_at, num_steps, ignore_index)
     return losses
+
+
+def keras_steps(
+    model: Any, optimizer: Any, loss: Any, batch_at: Callable, num_steps: int, ignore_index: int = -100
+) -> np.ndarray:
+    """The loss of each step of a Keras model, from the step at which its optimizer is, up to num_steps.
+
+    Args:
+        loss: divides by the sum of the weights, which are 0 where a target is ignore_index.
+        batch_at: step -> (inputs, targets), NumPy arrays; inputs is one, or a tuple of all that the model is called with.
+    """
+    import keras
+
+    fitted, losses = None, []
+    for step in range(int(optimizer.iterations), num_steps):
+        inputs, targets = batch_at(step)
+        if fitted is None:
+            fitted = model
+            if isinstance(inputs, tuple):
+                entries = [
+                    keras.Input((None,) * (each.ndim - 2) + each.shape[-1:], dtype=each.dtype) for each in inputs
+                ]
+                fitted = keras.Model(entries, model(*entries))
+            fitted.compile(optimizer, loss)
+        counts = (targets != ignore_index).astype(keras.config.floatx())
+        fitted.reset_metrics()  # or the loss would be a mean over all steps so far
+        given = list(inputs) if isinstance(inputs, tuple) else inputs
+        logs = fitted.train_on_batch(given, targets, sample_weight=counts, return_dict=True)
+        losses.append(float(logs["loss"]))
+    return np.array(losses, dtype=float)

@@ -15,7 +15,6 @@ from classifiers import (
     FEATURES,
     HIDDEN,
     MODULES,
-    KerasClassifier,
     NumpyClassifier,
     batch_at,
     make,
@@ -701,7 +700,7 @@ def test_keras_loop_takes_the_steps_of_numpys():
     runs = {}
     in_keras, adam = make("keras", dropout=0.0)
     set_weights(in_keras, start)
-    runs["keras"] = keras_training.train(in_keras, adam, batch_at, 8, label_smoothing=0.1)
+    runs["keras"] = train("keras", in_keras, adam, batch_at, 8, label_smoothing=0.1)
     in_numpy = NumpyClassifier(dropout=0.0)
     set_weights(in_numpy, start)
     options = {"learning_rate": lambda step: float(adam_schedule(step)), "epsilon": 1e-7, "formula": "keras"}
@@ -812,89 +811,6 @@ def test_modes(track):
     assert not np.array_equal(as_numpy(model(x)), as_numpy(model(x)))
 
 
-@pytest.mark.keras
-def test_keras_modes():
-    model, adam = make("keras", dropout=0.5)
-    x = batch_at(0)[0]
-    assert np.array_equal(as_numpy(model(x)), as_numpy(model(x)))
-    assert not np.array_equal(as_numpy(model(x, training=True)), as_numpy(model(x, training=True)))
-    before = as_numpy(model.dropout.seed_generator.state)
-    keras_training.train(model, adam, batch_at, 1)
-    assert not np.array_equal(as_numpy(model.dropout.seed_generator.state), before)  # fit drops
-
-
-@pytest.mark.parametrize("has_argument", [True, False], ids=["call has training", "call has no training"])
-@pytest.mark.keras
-def test_keras_train_drops_out_in_every_step(has_argument):
-    """With a learning rate of 0 and one batch, only dropout can change the loss from step to step."""
-
-    class WithoutArgument(KerasClassifier):
-        def call(self, x):
-            return self.mlp(self.dropout(x))  # the mode comes from the call around it
-
-    model = (KerasClassifier if has_argument else WithoutArgument)(dropout=0.5)
-    losses = keras_training.train(model, keras.optimizers.AdamW(0.0), lambda step: batch_at(0), 5)
-    assert len(set(losses)) == 5
-
-
-@pytest.mark.parametrize(
-    ("option", "name"),
-    [({"gradient_accumulation_steps": 2}, "gradient_accumulation_steps"), ({"use_ema": True}, "use_ema")],
-)
-@pytest.mark.keras
-def test_keras_train_refuses_an_optimizer_whose_steps_are_no_batches(option, name):
-    model, _ = make("keras")
-    before = get_weights(model)
-    with pytest.raises(ValueError, match=rf"optimizer.*{name}"):
-        keras_training.train(model, keras.optimizers.Adam(0.05, **option), lambda step: pytest.fail("asked"), 4)
-    for weight, value in get_weights(model).items():
-        np.testing.assert_array_equal(value, before[weight])
-
-
-@pytest.mark.parametrize("option", [{}, {"amsgrad": True}, {"loss_scale_factor": 1024.0}])
-@pytest.mark.keras
-def test_keras_train_in_two_calls_takes_the_steps_of_one(option):
-    runs = []
-    for stops in ((6,), (3, 6)):
-        model, adam = make("keras", dropout=0.0)[0], keras.optimizers.Adam(0.05, **option)
-        losses = [keras_training.train(model, adam, batch_at, stop) for stop in stops]
-        assert taken("keras", adam) == 6
-        assert keras_training.train(model, adam, lambda step: pytest.fail("asked"), 6).shape == (0,)
-        runs.append((np.concatenate(losses), get_weights(model)))
-    (whole, expected), (parts, found) = runs
-    np.testing.assert_array_equal(parts, whole)
-    for name, value in expected.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-@pytest.fixture
-def policy():
-    before = keras.config.dtype_policy()
-    yield keras.config.set_dtype_policy
-    keras.config.set_dtype_policy(before)
-
-
-@pytest.mark.keras
-def test_keras_train_refuses_loss_scaling_which_leaves_steps_out(policy):
-    policy("mixed_float16")
-    model, _ = make("keras")
-    with pytest.raises(ValueError, match="model.*mixed_float16"):
-        keras_training.train(model, keras.optimizers.Adam(0.05), lambda step: pytest.fail("asked"), 4)
-    scaling = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.05))
-    with pytest.raises(TypeError, match="optimizer.*LossScaleOptimizer"):
-        keras_training.train(model, scaling, lambda step: pytest.fail("asked"), 4)
-
-
-@pytest.mark.keras
-def test_keras_train_computes_as_the_model_does_whatever_the_policy_of_new_layers(policy):
-    losses = []
-    for name in ("float32", "mixed_float16"):
-        model, _ = make("keras", dropout=0.0)
-        policy(name)
-        losses.append(keras_training.train(model, keras.optimizers.Adam(0.05), batch_at, 4))
-    np.testing.assert_array_equal(*losses)
-
-
 def test_pytorch_train_finds_a_batch_without_targets_that_count_before_it_is_on_a_device(monkeypatch):
     model, adam = make("pytorch")
     before = get_weights(model)
@@ -914,28 +830,11 @@ def test_a_bar_shows_the_progress(track, capfd):
     assert "2/2" in capfd.readouterr().err
 
 
-@pytest.mark.tensorflow
-@pytest.mark.keras
-def test_keras_shows_its_bar_and_traces_once(capfd):
-    traces = []
-
-    class Counting(KerasClassifier):
-        def call(self, x, training=None):
-            if training:
-                traces.append(x.shape)
-            return super().call(x, training)
-
-    model = Counting()
-    keras_training.train(model, keras.optimizers.AdamW(), batch_at, 10, progress=True)
-    assert "10/10" in capfd.readouterr().out
-    assert len(traces) <= 2  # once to build, once to compile
-
-
 @pytest.mark.keras
 def test_keras_saves_a_trained_model_whole(tmp_path):
     model = keras_models.MLP(FEATURES, HIDDEN, CLASSES)
     adam = make_optimizer("keras", model)
-    keras_training.train(model, adam, batch_at, 2, label_smoothing=0.1, ignore_index=-100)
+    train("keras", model, adam, batch_at, 2, label_smoothing=0.1)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     x = batch_at(0)[0]
@@ -994,13 +893,12 @@ def train_with(track, **wrong):
     MODULES[track].train(**arguments | wrong)
 
 
-@pytest.mark.parametrize("track", ["numpy", "pytorch", pytest.param("keras", marks=pytest.mark.keras)])
+@pytest.mark.parametrize("track", ARRAYS)
 def test_the_loop_looks_at_its_optimizer_its_steps_and_its_batches(track):
-    wrong = {"numpy": make("pytorch")[1], "pytorch": make("numpy")[1], "keras": keras.optimizers.SGD(0.1)}[track]
+    wrong = {"numpy": make("pytorch")[1], "pytorch": make("numpy")[1]}[track]
     refused(lambda: train_with(track, optimizer=wrong), TypeError, "optimizer")
-    if track != "keras":
-        another = make(track)[1]
-        refused(lambda: train_with(track, optimizer=another), ValueError, "optimizer")
+    another = make(track)[1]
+    refused(lambda: train_with(track, optimizer=another), ValueError, "optimizer")
     refused(lambda: train_with(track, batch_at=lambda step: batch_at(step)[0]), TypeError, "batch_at")
     model, optimizer = make(track)
     MODULES[track].train(model, optimizer, batch_at, 3)
@@ -1009,12 +907,6 @@ def test_the_loop_looks_at_its_optimizer_its_steps_and_its_batches(track):
 
 def batches(inputs, targets):
     return {"batch_at": lambda step: (inputs, targets)}
-
-
-def shrinking(step):
-    """Batches of other lengths, where Keras needs one shape."""
-    inputs, targets = batch_at(step)
-    return inputs[:, : 9 - step], targets[:, : 9 - step]
 
 
 X, Y = batch_at(0)
@@ -1032,8 +924,6 @@ REFUSED = [
     (partial(train_with, "pytorch", clip_norm=0), ValueError, "clip_norm"),
     (partial(train_with, "pytorch", scheduler=lambda step: 0.1), TypeError, "scheduler"),
     (partial(train_with, "pytorch", scheduler=make("pytorch")[1].scheduler), ValueError, "scheduler"),
-    pytest.param(partial(train_with, "keras", **batches(X, Y + 1)), ValueError, "target", marks=pytest.mark.keras),
-    pytest.param(partial(train_with, "keras", batch_at=shrinking), ValueError, "batch_at", marks=pytest.mark.keras),
     (lambda: numpy_training.AdamW({}), TypeError, "model"),
     (lambda: make("numpy", epsilon=0), ValueError, "epsilon"),
     (lambda: make("numpy", clip_norm=0), ValueError, "clip_norm"),
@@ -1058,9 +948,9 @@ def test_what_is_refused_is_named(call, error, name):
 @pytest.mark.keras
 def test_keras_and_the_others_take_the_same_arguments():
     """But for PyTorch's scheduler, and its clipping, which belongs to the optimizer in the others."""
-    for name in ("cross_entropy", "train"):
+    for name, tracks in {"cross_entropy": ("pytorch", "keras"), "train": ("pytorch",)}.items():
         expected = list(inspect.signature(getattr(numpy_training, name)).parameters.items())
-        for track in ("pytorch", "keras"):
+        for track in tracks:
             found = inspect.signature(getattr(MODULES[track], name)).parameters.items()
             own = {"scheduler", "clip_norm"} if track == "pytorch" else set()
             kept = [(key, value.default) for key, value in found if key not in own]
