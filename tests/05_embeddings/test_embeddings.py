@@ -330,6 +330,39 @@ def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_repeated_id(scale):
 
 
 @pytest.mark.keras
+def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_learned_position():
+    layer = keras_embeddings.TokenAndPositionEmbedding(9, 5, 4)
+    readout = keras.layers.Dense(1, use_bias=False, trainable=False)
+    model = keras.Sequential([keras.Input((6,), dtype="int32"), layer, readout])
+    model.compile(keras.optimizers.Adam(1e-3), "mse")
+    before = get_weights(layer)
+    model.fit(np.full((20, 6), 2), np.full((20, 6, 1), 3.0), batch_size=20, verbose=0)
+    moved = {name: np.abs(value - before[name]) for name, value in get_weights(layer).items()}
+    np.testing.assert_allclose(moved["positions"][:6], 1e-3, rtol=0.02)
+    np.testing.assert_allclose(moved["tokens.embeddings"][2], 1e-3, rtol=0.02)
+    np.testing.assert_array_equal(moved["positions"][6:], 0)
+
+
+@pytest.mark.keras
+def test_keras_layers_have_the_names_that_keras_users_know():
+    layer = keras_embeddings.TokenAndPositionEmbedding(maxlen=9, vocab_size=11, embed_dim=4)
+    assert isinstance(layer.token_emb, keras.layers.Embedding) and isinstance(layer.pos_emb, keras.layers.Embedding)
+    assert (layer.token_emb.input_dim, layer.pos_emb.input_dim) == (11, 9)
+    assert layer.token_emb.scale is False
+
+
+@pytest.mark.keras
+def test_keras_config_keeps_what_the_librarys_layer_takes():
+    layer = keras_embeddings.TokenEmbedding(
+        4, 11, scale=False, mask_zero=True, embeddings_regularizer=keras.regularizers.L2(0.5), name="words"
+    )
+    copy = keras_embeddings.TokenEmbedding.from_config(layer.get_config())
+    assert (copy.d_model, copy.vocab_size, copy.scale, copy.factor, copy.name) == (4, 11, False, 1.0, "words")
+    assert copy.mask_zero and copy.supports_masking and float(copy.embeddings_regularizer.l2) == 0.5
+    assert as_numpy(copy.compute_mask(np.array([[1, 0]]))).tolist() == [[True, False]]
+
+
+@pytest.mark.keras
 def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
     model, tokens = keras_model(), repeated_tokens(0)
     model.save(tmp_path / "model.keras")
