@@ -355,6 +355,14 @@ def test_keras_layers_have_the_names_that_keras_users_know():
 
 
 @pytest.mark.keras
+def test_keras_mask_zero_leaves_out_id_0_and_is_off_by_default():
+    tokens = np.array([[3, 1, 0, 0]])
+    masked = keras_embeddings.TokenAndPositionEmbedding(9, 11, 4, mask_zero=True)
+    assert as_numpy(masked.compute_mask(tokens)).tolist() == [[True, True, False, False]]
+    assert keras_embeddings.TokenAndPositionEmbedding(9, 11, 4).compute_mask(tokens) is None
+
+
+@pytest.mark.keras
 def test_keras_config_keeps_what_the_librarys_layer_takes():
     layer = keras_embeddings.TokenEmbedding(
         4, 11, scale=False, mask_zero=True, embeddings_regularizer=keras.regularizers.L2(0.5), name="words"
