@@ -113,6 +113,8 @@ def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
 # has query_dense, ..., output_dense, and so has the course's.
 _IN_KERAS = (
     (r"^block_(\d+)\.", r"encoder.blocks.\1."),
+    (r"(^|\.)token_emb\.", r"\1tokens."),
+    (r"(^|\.)pos_emb\.embeddings$", r"\1positions"),
     (r"(^|\.)att\.", r"\1attention."),
     (r"(^|\.)ffn\.", r"\1feed_forward."),
     (r"(^|\.)layernorm1\.", r"\1attention_residual.norm."),

@@ -280,7 +280,7 @@ class BERTModel(private.ReadsIds, keras.Model):
         # 1 find the features of every position
         features = self.encode(tokens, segments, mask, training)
         # 2 turn them into logits, with the input's table
-        table = self.embedding.tokens.embeddings
+        table = self.embedding.token_emb.embeddings
         return self.head(features, table)
 
     def pool(self, features: Any) -> Any:

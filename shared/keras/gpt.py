@@ -194,9 +194,10 @@ class GPTModel(private.ReadsIds, keras.Model):
         # 1 count the positions of the real tokens
         mask, position_ids = self._position_ids(tokens, mask, cache)
         # 2 add the vectors of token and position
-        positions = self.embedding.positions * 1.0  # for Adam: a gradient of all rows
+        # times 1, for Adam: a gradient of all rows
+        positions = self.embedding.pos_emb.embeddings * 1.0
         position_rows = ops.take(positions, position_ids, axis=0)
-        x = self.embedding.tokens(tokens) + position_rows
+        x = self.embedding.token_emb(tokens) + position_rows
         x = self.dropout(x, **mode)
         # 3 pass through the blocks
         for block, layer in zip(self.blocks, layers):
@@ -204,7 +205,7 @@ class GPTModel(private.ReadsIds, keras.Model):
         # 4 normalize
         h = self.norm(x)
         # 5 compare with every token's vector
-        table = self.embedding.tokens.embeddings
+        table = self.embedding.token_emb.embeddings
         return ops.matmul(h, ops.transpose(table))
 
     def make_cache(self, batch: int) -> KVCache:

@@ -1,6 +1,9 @@
 """Chapter 05: token embeddings and positions, in the three tracks."""
 
+import ast
+import json
 import math
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -330,6 +333,47 @@ def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_repeated_id(scale):
 
 
 @pytest.mark.keras
+def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_learned_position():
+    layer = keras_embeddings.TokenAndPositionEmbedding(9, 5, 4)
+    readout = keras.layers.Dense(1, use_bias=False, trainable=False)
+    model = keras.Sequential([keras.Input((6,), dtype="int32"), layer, readout])
+    model.compile(keras.optimizers.Adam(1e-3), "mse")
+    before = get_weights(layer)
+    model.fit(np.full((20, 6), 2), np.full((20, 6, 1), 3.0), batch_size=20, verbose=0)
+    moved = {name: np.abs(value - before[name]) for name, value in get_weights(layer).items()}
+    np.testing.assert_allclose(moved["positions"][:6], 1e-3, rtol=0.02)
+    np.testing.assert_allclose(moved["tokens.embeddings"][2], 1e-3, rtol=0.02)
+    np.testing.assert_array_equal(moved["positions"][6:], 0)
+
+
+@pytest.mark.keras
+def test_keras_layers_have_the_names_that_keras_users_know():
+    layer = keras_embeddings.TokenAndPositionEmbedding(maxlen=9, vocab_size=11, embed_dim=4)
+    assert isinstance(layer.token_emb, keras.layers.Embedding) and isinstance(layer.pos_emb, keras.layers.Embedding)
+    assert (layer.token_emb.input_dim, layer.pos_emb.input_dim) == (11, 9)
+    assert layer.token_emb.scale is False
+
+
+@pytest.mark.keras
+def test_keras_mask_zero_leaves_out_id_0_and_is_off_by_default():
+    tokens = np.array([[3, 1, 0, 0]])
+    masked = keras_embeddings.TokenAndPositionEmbedding(9, 11, 4, mask_zero=True)
+    assert as_numpy(masked.compute_mask(tokens)).tolist() == [[True, True, False, False]]
+    assert keras_embeddings.TokenAndPositionEmbedding(9, 11, 4).compute_mask(tokens) is None
+
+
+@pytest.mark.keras
+def test_keras_config_keeps_what_the_librarys_layer_takes():
+    layer = keras_embeddings.TokenEmbedding(
+        4, 11, scale=False, mask_zero=True, embeddings_regularizer=keras.regularizers.L2(0.5), name="words"
+    )
+    copy = keras_embeddings.TokenEmbedding.from_config(layer.get_config())
+    assert (copy.d_model, copy.vocab_size, copy.scale, copy.factor, copy.name) == (4, 11, False, 1.0, "words")
+    assert copy.mask_zero and copy.supports_masking and float(copy.embeddings_regularizer.l2) == 0.5
+    assert as_numpy(copy.compute_mask(np.array([[1, 0]]))).tolist() == [[True, False]]
+
+
+@pytest.mark.keras
 def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
     model, tokens = keras_model(), repeated_tokens(0)
     model.save(tmp_path / "model.keras")
@@ -427,6 +471,66 @@ def test_keras_mixed_precision_rounds_vectors_and_no_ids(policy):
             for each in (found, layer(np.array([[257, 2049]])), layer(np.array([[256, 2048]])))
         )
         assert np.array_equal(given, same) and not np.array_equal(given, rounded)
+
+
+# The dictionary of compare
+
+COMPARE = Path(__file__).resolve().parents[2] / "notebooks/05_embeddings/compare.ipynb"
+SAME = {  # what has one value in the three columns
+    "look up in a table that you have",
+    "one-hot",
+    "the gradient of a lookup",
+    "add rows where ids repeat (scatter-add)",
+    "where there are words",
+    "the mean of a text's vectors",
+    "leave padding out of the loss",
+    "the positions",
+    "each sine beside its cosine",
+    "the same table as the output layer",
+    "the rows that are most like row 3",
+}
+
+
+def dictionary() -> list[tuple[str, ...]]:
+    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
+    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
+    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
+
+
+def run_column(column: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last, and return the values of the rows in SAME."""
+    import tensorflow as tf
+
+    from shared.numpy.models import Parameter
+    from shared.numpy.training import cross_entropy
+
+    arrays = {"table": rng.normal(size=(87, 16)), "total": np.zeros((87, 16)), "angle": rng.normal(size=(9, 8))}
+    arrays |= {name: rng.normal(size=(2, 5, 16)) for name in ("x", "grad")}
+    arrays |= {"logits": rng.normal(size=(2, 5, 87)), "ids": np.array([[3, 7, 3, 0, 0], [9, 86, 3, 1, 0]])}
+    arrays = {name: array if name == "ids" else array.astype("float32") for name, array in arrays.items()}
+    if column == 2:
+        arrays = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    names = {"np": np, "torch": torch, "keras": keras, "tf": tf, "rng": rng} | arrays
+    names |= {**vars(numpy_embeddings), "Parameter": Parameter, "cross_entropy": cross_entropy} if column == 1 else {}
+    values = {}
+    for row in dictionary():
+        body = ast.parse(row[column])
+        if row[0] in SAME:  # its last line is the value
+            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
+        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
+        if row[0] in SAME:
+            values[row[0]] = as_numpy(names["value"])
+    return values
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
+    columns = [run_column(column, np.random.default_rng(0)) for column in (1, 2, 3)]
+    assert [set(values) for values in columns] == [SAME] * 3
+    for name in SAME:
+        for values in columns[1:]:
+            np.testing.assert_allclose(values[name], columns[0][name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 # Bad input

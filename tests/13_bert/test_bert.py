@@ -219,7 +219,7 @@ def test_keras_and_the_others_have_an_exact_gelu_in_blocks_and_head(track, rng):
     elif track == "pytorch":
         logits = model.head(torch.tensor(x), model.embedding.tokens.weight)
     else:
-        logits = model.head(x.astype("float32"), model.embedding.tokens.embeddings)
+        logits = model.head(x.astype("float32"), model.embedding.token_emb.embeddings)
     np.testing.assert_allclose(as_numpy(logits), h @ table.T + w["bias"], atol=2e-5)
     network = model.encoder.blocks[0].feed_forward
     if track == "keras":
