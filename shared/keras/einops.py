@@ -196,7 +196,7 @@ class LeNet(keras.Model):
         same = {"padding": "same", "data_format": "channels_last"}
         self.convolution_1 = keras.layers.Conv2D(features[0], 3, **same, **relu)
         self.convolution_2 = keras.layers.Conv2D(features[1], 3, **same, **relu)
-        self.pool = Reduce("b (h p) (w q) c -> b h w c", "max", p=2, q=2, **policy)
+        self.pool = keras.layers.MaxPooling2D(2, data_format="channels_last", **policy)
         self.flatten = Rearrange("b h w c -> b (h w c)", **policy)
         self.hidden_1 = keras.layers.Dense(features[2], **relu)
         self.hidden_2 = keras.layers.Dense(features[3], **relu)

@@ -270,6 +270,18 @@ def test_numpy_equal_maxima_share_as_in_torch(rng):
     assert np.allclose(reduce(ours, "b (h p) (w q) c -> b h w c", "sum", p=2, q=2), grad_output, rtol=0, atol=1e-12)
 
 
+def test_behind_relu_the_pattern_and_max_pool2d_have_one_gradient(rng):
+    """What lets `LeNet` pool by each library's own layer: equal maxima are zeros there, and ReLU stops their gradient."""
+    x = rng.normal(size=(3, 4, 6, 2)) - 1  # many negative, so that many squares are four zeros
+    z = torch.tensor(x, requires_grad=True)
+    y, grad_output = torch.relu(z), torch.tensor(rng.normal(size=(3, 2, 3, 2)))
+    assert (reduce(y, "b (h p) (w q) c -> b h w c", "max", p=2, q=2) == 0).any()
+    own = rearrange(torch.max_pool2d(rearrange(y, "b h w c -> b c h w"), 2), "b c h w -> b h w c")
+    (of_pattern,) = torch.autograd.grad(pytorch_track.max_pool(y, 2), z, grad_output, retain_graph=True)
+    (of_library,) = torch.autograd.grad(own, z, grad_output)
+    assert torch.equal(of_pattern, of_library)
+
+
 @pytest.mark.tensorflow
 @pytest.mark.keras
 def test_keras_equal_maxima_share_as_in_numpy(rng):
