@@ -68,6 +68,22 @@ def keras_passes(
     return forward, both
 
 
+def pytorch_passes(
+    module: Any, inputs: Sequence[Any], grad_output: Any, **arguments: Any
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """A PyTorch module: a function of its forward pass, and one of forward and backward together."""
+    import torch
+
+    def forward() -> None:
+        with torch.no_grad():
+            module(*inputs, **arguments)
+
+    def both() -> None:
+        module(*inputs, **arguments).backward(grad_output)
+
+    return forward, both
+
+
 def forward_and_backward(
     numpy: Any,
     pytorch: Any,
@@ -112,13 +128,7 @@ def forward_and_backward(
         numpy(*inputs.values(), **arguments)
         numpy.backward(grad_output)
 
-    def pytorch_forward() -> None:
-        with torch.no_grad():
-            pytorch(*pytorch_inputs, **pytorch_arguments)
-
-    def pytorch_both() -> None:
-        pytorch(*pytorch_inputs, **pytorch_arguments).backward(pytorch_grad)
-
+    pytorch_forward, pytorch_both = pytorch_passes(pytorch, pytorch_inputs, pytorch_grad, **pytorch_arguments)
     keras_forward, keras_both = keras_passes(keras, keras_inputs, grad_output, **keras_arguments)
     passes = {
         ("forward", "NumPy"): lambda: numpy(*inputs.values(), **arguments),

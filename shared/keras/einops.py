@@ -35,7 +35,8 @@ class Rearrange(keras.layers.Layer):
     """`einops.rearrange` as a layer, on any backend, with unknown sizes.
 
     An axis that the pattern calls 1 must be known to be 1.
-    kwargs are sizes of axes, by name, and Keras' own name, dtype and trainable.
+    kwargs are sizes of axes, by name, and Keras' own name, dtype and trainable: no axis
+    can have one of these three names. An attached mask is dropped, with Keras' warning.
     Source: Rogozhnikov 2022, "Einops: Clear and Reliable Tensor Manipulations".
     """
 
@@ -53,9 +54,6 @@ class Rearrange(keras.layers.Layer):
         """The shape of the result; None where it depends on an unknown size."""
         unit = math.prod(self.axes_lengths.values())
         return _shape_after(self.call, unit, input_shape)
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: no mask travels on with the output."""
 
     def compute_output_spec(self, x: Any) -> keras.KerasTensor:
         """The shape of the result, and the dtype of x."""
@@ -196,7 +194,7 @@ class LeNet(keras.Model):
         same = {"padding": "same", "data_format": "channels_last"}
         self.convolution_1 = keras.layers.Conv2D(features[0], 3, **same, **relu)
         self.convolution_2 = keras.layers.Conv2D(features[1], 3, **same, **relu)
-        self.pool = Reduce("b (h p) (w q) c -> b h w c", "max", p=2, q=2, **policy)
+        self.pool = keras.layers.MaxPooling2D(2, data_format="channels_last", **policy)
         self.flatten = Rearrange("b h w c -> b (h w c)", **policy)
         self.hidden_1 = keras.layers.Dense(features[2], **relu)
         self.hidden_2 = keras.layers.Dense(features[3], **relu)

@@ -6,7 +6,7 @@ __all__ = ['split_heads', 'merge_heads', 'patches', 'max_pool', 'mean_pool', 'sp
 # %% ../../notebooks/03_einops/pytorch.ipynb #title-3
 import torch
 from einops import rearrange, reduce
-from einops.layers.torch import Rearrange, Reduce
+from einops.layers.torch import Rearrange
 from torch import Tensor, nn
 
 from ..checks import check_divides, check_positive
@@ -106,7 +106,7 @@ class LeNet(nn.Module):
         self.channels_first = Rearrange("b h w c -> b c h w")
         self.convolution_1 = nn.Conv2d(channels, features[0], 3, padding=1)
         self.convolution_2 = nn.Conv2d(features[0], features[1], 3, padding=1)
-        self.pool = Reduce("b c (h p) (w q) -> b c h w", "max", p=2, q=2)
+        self.pool = nn.MaxPool2d(2)
         self.flatten = Rearrange("b c h w -> b (h w c)")
         self.hidden_1 = nn.Linear(height * width * features[1] // 16, features[2])
         self.hidden_2 = nn.Linear(features[2], features[3])

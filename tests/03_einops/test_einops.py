@@ -270,6 +270,18 @@ def test_numpy_equal_maxima_share_as_in_torch(rng):
     assert np.allclose(reduce(ours, "b (h p) (w q) c -> b h w c", "sum", p=2, q=2), grad_output, rtol=0, atol=1e-12)
 
 
+def test_behind_relu_the_pattern_and_max_pool2d_have_one_gradient(rng):
+    """What lets `LeNet` pool by each library's own layer: equal maxima are zeros there, and ReLU stops their gradient."""
+    x = rng.normal(size=(3, 4, 6, 2)) - 1  # many negative, so that many squares are four zeros
+    z = torch.tensor(x, requires_grad=True)
+    y, grad_output = torch.relu(z), torch.tensor(rng.normal(size=(3, 2, 3, 2)))
+    assert (reduce(y, "b (h p) (w q) c -> b h w c", "max", p=2, q=2) == 0).any()
+    own = rearrange(torch.max_pool2d(rearrange(y, "b h w c -> b c h w"), 2), "b c h w -> b h w c")
+    (of_pattern,) = torch.autograd.grad(pytorch_track.max_pool(y, 2), z, grad_output, retain_graph=True)
+    (of_library,) = torch.autograd.grad(own, z, grad_output)
+    assert torch.equal(of_pattern, of_library)
+
+
 @pytest.mark.tensorflow
 @pytest.mark.keras
 def test_keras_equal_maxima_share_as_in_numpy(rng):
@@ -596,14 +608,22 @@ def test_keras_get_config_round_trip(layer, shape, expected):
 
 
 @pytest.mark.keras
-def test_keras_layers_keep_the_dtype_and_make_no_mask():
+def test_keras_layers_keep_the_dtype():
     has_float64 = keras.backend.backend() != "jax"  # which makes float32 of it
     for dtype in ("int32", "float16", *["float64"] * has_float64):
         layer = keras_track.Rearrange("b n -> n b")
         assert layer(keras.Input((3,), dtype=dtype)).dtype == dtype
         assert keras.backend.standardize_dtype(layer(np.ones((2, 3), dtype)).dtype) == dtype
-    tokens = np.array([[1, 2, 0]])
-    y = keras_track.Rearrange("b n d -> b d n")(keras.layers.Embedding(3, 4, mask_zero=True)(tokens))
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize(
+    "layer", [lambda: keras_track.Rearrange("b n d -> b d n"), lambda: keras_track.Reduce("b n d -> b d", "mean")]
+)
+def test_keras_layers_drop_a_mask_and_keras_says_so(layer):
+    vectors = keras.layers.Embedding(3, 4, mask_zero=True)(np.array([[1, 2, 0]]))
+    with pytest.warns(UserWarning, match="destroy the mask"):
+        y = layer()(vectors)
     assert getattr(y, "_keras_mask", None) is None
 
 
@@ -625,12 +645,77 @@ def test_keras_save_and_load_without_custom_objects(tmp_path, rng):
 @pytest.mark.tensorflow
 def test_layers_of_einops_are_not_loaded(tmp_path):
     """Why the chapter has its own; if this fails, einops' own have become good enough."""
-    from einops.layers.keras import Rearrange
+    from einops.layers.keras import Rearrange, keras_custom_objects
 
     model = keras.Sequential([keras.Input((2, 3)), Rearrange("b n d -> b (n d)", n=2, d=3)])
     model.save(tmp_path / "model.keras")
     with pytest.raises(TypeError, match="could not be deserialized"):
         keras.saving.load_model(tmp_path / "model.keras")
+    assert keras.saving.load_model(tmp_path / "model.keras", custom_objects=keras_custom_objects).output_shape == (
+        None,
+        6,
+    )
+
+
+@keras.saving.register_keras_serializable(package="test_einops")
+def flat(x):
+    return rearrange(x, "b n d -> b (n d)")
+
+
+@pytest.mark.keras
+def test_a_lambda_layer_loads_with_a_registered_function_alone(tmp_path):
+    """What the Keras notebook says beside its own layer."""
+    for function, loads in ((flat, True), (lambda x: rearrange(x, "b n d -> b (n d)"), False)):
+        keras.Sequential([keras.Input((2, 3)), keras.layers.Lambda(function)]).save(tmp_path / "model.keras")
+        if loads:
+            assert keras.saving.load_model(tmp_path / "model.keras").output_shape == (None, 6)
+        else:
+            with pytest.raises(ValueError, match="lambda"):
+                keras.saving.load_model(tmp_path / "model.keras")
+
+
+# What the Keras notebook says of Keras' own function, on every backend. If one of these fails, it has become better.
+
+
+CUT = "b (h p) (w q) c -> b (h w) (p q c)"
+
+
+class Cut(keras.layers.Layer):
+    def __init__(self, **sizes):
+        super().__init__()
+        self.sizes = sizes
+
+    def call(self, x):
+        return ops.rearrange(x, CUT, **self.sizes)
+
+
+@pytest.mark.keras
+def test_keras_ops_rearrange_is_that_of_einops(rng):
+    x = rng.normal(size=(2, 8, 12, 3)).astype("float32")
+    theirs = as_numpy(ops.rearrange(ops.convert_to_tensor(x), CUT, p=4, q=4))
+    assert np.array_equal(theirs, rearrange(x, CUT, p=4, q=4))
+    assert as_numpy(ops.rearrange(x, "b h w c -> b c h w", c=7)).shape == (2, 3, 8, 12)  # c=7 is not looked at
+    assert not hasattr(ops, "reduce")
+
+
+@pytest.mark.keras
+def test_keras_ops_rearrange_needs_a_known_batch():
+    assert ops.rearrange(keras.Input((8, 12, 3), batch_size=2), CUT, p=4, q=4).shape == (2, 6, 48)
+    with pytest.raises(TypeError):
+        ops.rearrange(keras.Input((8, 12, 3)), CUT, p=4, q=4)
+    assert Cut(h=2, w=3, p=4, q=4)(keras.Input((8, 12, 3))).shape == (None, 6, 48)
+    if keras.backend.backend() == "jax":
+        with pytest.raises(TypeError):
+            Cut(p=4, q=4)(keras.Input((8, 12, 3)))
+    else:
+        assert Cut(p=4, q=4)(keras.Input((8, 12, 3))).shape == (None, 6, 48)
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("pattern", ["a b c -> a 1 b c", "... c -> c ..."])
+def test_keras_ops_rearrange_reads_names_and_brackets_alone(pattern):
+    with pytest.raises(Exception):  # noqa: B017 (each backend has another)
+        ops.rearrange(ops.ones((2, 3, 4)), pattern)
 
 
 # Exercises

@@ -48,7 +48,7 @@ EXTRAS = {
     "keras": {
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
-        *("Rearrange", "Reduce"),  # those of einops cannot be saved and loaded, and are TensorFlow's alone
+        *("Rearrange", "Reduce"),  # those of einops need TensorFlow, and custom_objects to be loaded
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
         "generate(seed)",  # as `keras.random` takes it
     },
