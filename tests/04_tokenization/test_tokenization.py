@@ -481,6 +481,62 @@ def test_keras_model_of_strings_is_saved_with_its_vocabulary(tmp_path):
     assert np.array_equal(*outputs) and np.ptp(outputs[0]) > 0
 
 
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_standardize_may_be_a_function(tmp_path):
+    import tensorflow as tf
+
+    @keras.saving.register_keras_serializable("test_tokenization")
+    def keep_signs(strings):
+        lower = tf.strings.lower(strings, encoding="utf-8")
+        return tf.strings.regex_replace(lower, r"[^\pL\pM\pN+#]+", " ")
+
+    layer = keras_track.TextVectorization(standardize=keep_signs)
+    texts = ["Is it C?", "Is it C++?", "Is it C#?", "C, Naïve ÄRA, 漢字 2"]
+    layer.adapt(texts)
+    assert set(layer.get_vocabulary()[2:]) == {"is", "it", "c", "c++", "c#", "naïve", "ära", "漢字", "2"}
+    inputs = keras.Input((), dtype="string")
+    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(loaded(tf.constant(texts)), layer(texts))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_buckets_have_few_widths_and_refuse_what_is_longer():
+    import tensorflow as tf
+
+    rows = [list(range(1, n + 1)) for n in (3, 9, 4, 2, 12, 5)] * 10
+    data = tf.data.Dataset.from_tensor_slices((tf.ragged.constant(rows), [0.0] * 60))
+    data = data.map(lambda ids, label: (ids, label))
+
+    def buckets(*boundaries):
+        sizes = [4] * (len(boundaries) + 1)
+        kwargs = {"bucket_boundaries": boundaries, "bucket_batch_sizes": sizes, "pad_to_bucket_boundary": True}
+        return data.shuffle(60).bucket_by_sequence_length(lambda ids, label: tf.shape(ids)[0], **kwargs)
+
+    batches = [ids.numpy() for ids, _ in buckets(6, 13)]
+    assert {batch.shape[1] for batch in batches} == {5, 12}
+    assert sorted(row[row > 0].tolist() for batch in batches for row in batch) == sorted(rows)
+    with pytest.raises(Exception, match="pad_to_bucket_boundary"):
+        list(buckets(6, 12))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_xla_takes_the_last_row_for_an_id_that_is_too_large():
+    import tensorflow as tf
+
+    table = keras.Sequential([keras.layers.Embedding(10, 4)])
+    last = table(np.array([9])).numpy()
+    table.compile(jit_compile=True)
+    with tf.device("CPU"):
+        assert np.array_equal(table.predict(np.array([25]), verbose=0), last)
+        table.compile(jit_compile=False)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
+            table.predict(np.array([25]), verbose=0)
+
+
 # What the libraries do, and the chapter does not
 
 
