@@ -1,7 +1,9 @@
 """Chapter 04: tokenization, held against the tokenizers library, against its twins, and against text that nobody expects."""
 
 import ast
+import copy
 import json
+import pickle
 import random
 import re
 from pathlib import Path
@@ -561,6 +563,22 @@ def test_library_defaults_that_the_pitfalls_show(pairs):
     default = keras_track.ByteLevelBPETokenizer()
     default.train_from_iterator(["the robot"], vocab_size=300, show_progress=False)
     assert default.get_vocab_size() == 256 < len(keras_track.train_bpe(["the robot"], 300).vocabulary)
+
+
+def test_no_copy_of_a_tokenizer_keeps_the_switch_for_special_tokens():
+    library, _ = learned_by_library(SENTENCES, 380)
+    library.encode_special_tokens = True
+    assert 0 not in library.encode("the <pad> walked .", add_special_tokens=False).ids
+    for copied in (copy.deepcopy(library), pickle.loads(pickle.dumps(library))):
+        assert 0 in copied.encode("the <pad> walked .", add_special_tokens=False).ids
+
+
+def test_padding_idx_is_no_mask():
+    table = torch.nn.Embedding(4, 2, padding_idx=0)
+    assert not table.weight[0].any()
+    torch.nn.init.ones_(table.weight)
+    assert table.weight[0].all()
+    assert torch.nn.Embedding.from_pretrained(torch.ones(4, 2), padding_idx=0).weight[0].all()
 
 
 # The dictionary of compare
