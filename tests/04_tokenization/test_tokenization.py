@@ -600,7 +600,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     import tokenizers
 
     monkeypatch.chdir(tmp_path)
-    names = {"json": json, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
+    names = {"json": json, "re": re, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
     names |= vars(numpy_track) if column == 1 else {}
     names |= {"rng": np.random.default_rng(0), "strings": SENTENCES, "labels": [1.0] * len(SENTENCES)}
     names["rows"] = [numpy_track.SimpleTokenizer(SENTENCES).encode(each) for each in SENTENCES]
@@ -613,6 +613,11 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     else:
         ids, labels = next(iter(names["batches"]))
         assert len(ids) == len(labels) == 32 and names["model"](tf.constant(SENTENCES[:3])).shape == (3, 8)
+        assert {ids.shape[1] for ids, _ in names["buckets"]} <= {8, 16, 32}
+    if column == 2:
+        first, second = (list(names["SimilarLengths"]()) for _ in range(2))
+        assert first != second and max(map(len, first)) == 32
+        assert sorted(i for batch in first for i in batch) == list(range(len(SENTENCES)))
 
 
 # Bad input
