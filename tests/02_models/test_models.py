@@ -221,3 +221,42 @@ def drop_and_go_back(grad_output):
 )
 def test_what_is_refused_is_named(call, error, name):
     refused(call, error, name)
+
+
+@pytest.mark.keras
+def test_keras_gives_targets_their_axis_in_losses_and_in_some_metrics(rng):
+    x, y = rng.normal(size=(16, 3)), rng.uniform(size=16)
+
+    def measured(name: str, targets: np.ndarray) -> list[float]:
+        keras.utils.set_random_seed(0)
+        net = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
+        losses = ("mse", "mae", "hinge", "poisson", "kl_divergence", "binary_crossentropy")
+        net.compile(loss=name if name in losses else "mse", metrics=None if name == "binary_crossentropy" else [name])
+        return net.evaluate(x, targets, verbose=0)
+
+    for name, same in {"mse": True, "mae": True, "accuracy": True, "hinge": False, "poisson": False}.items():
+        flat, column = measured(name, y), measured(name, y[:, None])
+        assert flat[0] == pytest.approx(column[0])
+        assert (flat[1] == pytest.approx(column[1], rel=1e-5)) is same, name
+    assert measured("binary_crossentropy", y) == pytest.approx(measured("binary_crossentropy", y[:, None]))
+
+
+@pytest.mark.keras
+def test_keras_loads_weights_by_number_and_not_by_name(tmp_path):
+    def square(*names: str) -> keras.Model:
+        return keras.Sequential([keras.Input((8,)), *[keras.layers.Dense(8, name=name) for name in names]])
+
+    saved, other = square("a", "b", "c"), square("new", "a", "b")
+    saved.save_weights(tmp_path / "saved.weights.h5")
+    other.load_weights(tmp_path / "saved.weights.h5")
+    kernels = [keras.ops.convert_to_numpy(each.kernel) for each in (other.get_layer("a"), saved.get_layer("b"))]
+    assert np.array_equal(*kernels)
+
+
+@pytest.mark.keras
+def test_a_frozen_batch_norm_of_keras_computes_as_in_evaluation(rng):
+    norm = keras.layers.BatchNormalization(trainable=False)
+    x = rng.normal(size=(8, 2)) + 5
+    outputs = keras.ops.convert_to_numpy(norm(x, training=True))
+    np.testing.assert_allclose(outputs, x / np.sqrt(1 + norm.epsilon), rtol=1e-5)
+    assert not keras.ops.convert_to_numpy(norm.moving_mean).any()

@@ -1,7 +1,9 @@
 """Chapter 04: tokenization, held against the tokenizers library, against its twins, and against text that nobody expects."""
 
 import ast
+import copy
 import json
+import pickle
 import random
 import re
 from pathlib import Path
@@ -481,6 +483,62 @@ def test_keras_model_of_strings_is_saved_with_its_vocabulary(tmp_path):
     assert np.array_equal(*outputs) and np.ptp(outputs[0]) > 0
 
 
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_standardize_may_be_a_function(tmp_path):
+    import tensorflow as tf
+
+    @keras.saving.register_keras_serializable("test_tokenization")
+    def keep_signs(strings):
+        lower = tf.strings.lower(strings, encoding="utf-8")
+        return tf.strings.regex_replace(lower, r"[^\pL\pM\pN+#]+", " ")
+
+    layer = keras_track.TextVectorization(standardize=keep_signs)
+    texts = ["Is it C?", "Is it C++?", "Is it C#?", "C, Naïve ÄRA, 漢字 2"]
+    layer.adapt(texts)
+    assert set(layer.get_vocabulary()[2:]) == {"is", "it", "c", "c++", "c#", "naïve", "ära", "漢字", "2"}
+    inputs = keras.Input((), dtype="string")
+    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(loaded(tf.constant(texts)), layer(texts))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_buckets_have_few_widths_and_refuse_what_is_longer():
+    import tensorflow as tf
+
+    rows = [list(range(1, n + 1)) for n in (3, 9, 4, 2, 12, 5)] * 10
+    data = tf.data.Dataset.from_tensor_slices((tf.ragged.constant(rows), [0.0] * 60))
+    data = data.map(lambda ids, label: (ids, label))
+
+    def buckets(*boundaries):
+        sizes = [4] * (len(boundaries) + 1)
+        kwargs = {"bucket_boundaries": boundaries, "bucket_batch_sizes": sizes, "pad_to_bucket_boundary": True}
+        return data.shuffle(60).bucket_by_sequence_length(lambda ids, label: tf.shape(ids)[0], **kwargs)
+
+    batches = [ids.numpy() for ids, _ in buckets(6, 13)]
+    assert {batch.shape[1] for batch in batches} == {5, 12}
+    assert sorted(row[row > 0].tolist() for batch in batches for row in batch) == sorted(rows)
+    with pytest.raises(Exception, match="pad_to_bucket_boundary"):
+        list(buckets(6, 12))
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_xla_takes_the_last_row_for_an_id_that_is_too_large():
+    import tensorflow as tf
+
+    table = keras.Sequential([keras.layers.Embedding(10, 4)])
+    last = table(np.array([9])).numpy()
+    table.compile(jit_compile=True)
+    with tf.device("CPU"):
+        assert np.array_equal(table.predict(np.array([25]), verbose=0), last)
+        table.compile(jit_compile=False)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
+            table.predict(np.array([25]), verbose=0)
+
+
 # What the libraries do, and the chapter does not
 
 
@@ -507,6 +565,22 @@ def test_library_defaults_that_the_pitfalls_show(pairs):
     assert default.get_vocab_size() == 256 < len(keras_track.train_bpe(["the robot"], 300).vocabulary)
 
 
+def test_no_copy_of_a_tokenizer_keeps_the_switch_for_special_tokens():
+    library, _ = learned_by_library(SENTENCES, 380)
+    library.encode_special_tokens = True
+    assert 0 not in library.encode("the <pad> walked .", add_special_tokens=False).ids
+    for copied in (copy.deepcopy(library), pickle.loads(pickle.dumps(library))):
+        assert 0 in copied.encode("the <pad> walked .", add_special_tokens=False).ids
+
+
+def test_padding_idx_is_no_mask():
+    table = torch.nn.Embedding(4, 2, padding_idx=0)
+    assert not table.weight[0].any()
+    torch.nn.init.ones_(table.weight)
+    assert table.weight[0].all()
+    assert torch.nn.Embedding.from_pretrained(torch.ones(4, 2), padding_idx=0).weight[0].all()
+
+
 # The dictionary of compare
 
 COMPARE = Path(__file__).resolve().parents[2] / "notebooks/04_tokenization/compare.ipynb"
@@ -526,7 +600,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     import tokenizers
 
     monkeypatch.chdir(tmp_path)
-    names = {"json": json, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
+    names = {"json": json, "re": re, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
     names |= vars(numpy_track) if column == 1 else {}
     names |= {"rng": np.random.default_rng(0), "strings": SENTENCES, "labels": [1.0] * len(SENTENCES)}
     names["rows"] = [numpy_track.SimpleTokenizer(SENTENCES).encode(each) for each in SENTENCES]
@@ -539,6 +613,11 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     else:
         ids, labels = next(iter(names["batches"]))
         assert len(ids) == len(labels) == 32 and names["model"](tf.constant(SENTENCES[:3])).shape == (3, 8)
+        assert {ids.shape[1] for ids, _ in names["buckets"]} <= {8, 16, 32}
+    if column == 2:
+        first, second = (list(names["SimilarLengths"]()) for _ in range(2))
+        assert first != second and max(map(len, first)) == 32
+        assert sorted(i for batch in first for i in batch) == list(range(len(SENTENCES)))
 
 
 # Bad input
