@@ -36,7 +36,7 @@ def training_loop_diagram() -> diagrams.Diagram:
     """Draw one step of training, round and round."""
     return diagrams.draw(
         "A training step: a batch passes the model, cross-entropy compares the logits with the targets, the backward pass gives gradients, "
-        "they are clipped by their global norm, and Adam changes the parameters at the rate that the schedule gives.",
+        "and AdamW changes the parameters at the rate that the schedule gives.",
         {
             "parameters": ("parameters", "parameters"),
             "batch": ("data", "batch of tokens\n(batch, length)"),
@@ -45,14 +45,13 @@ def training_loop_diagram() -> diagrams.Diagram:
             "logits": ("output", "logits\n(batch, length, vocab_size)"),
             "loss": ("operation", "cross-entropy\npadding ignored"),
             "backward": ("operation", "backward"),
-            "clip": ("operation", "clip the gradients\nby their global norm"),
             "schedule": ("operation", "schedule\nwarm-up and cosine"),
-            "adam": ("operation", "Adam"),
+            "adam": ("operation", "AdamW"),
         },
         [
             "batch -> model",
             "parameters -> model",
-            "model -> logits -> loss -> backward -> clip -> adam",
+            "model -> logits -> loss -> backward -> adam",
             "targets -> loss",
             "schedule -> adam: learning rate",
             "adam -> parameters: new values",

@@ -31,7 +31,7 @@ PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "c
 # The notebooks that a reader of each track reads.
 ROUTES = {"numpy": ("numpy",), "pytorch": ("numpy", "pytorch", "compare"), "keras": ("numpy", "keras", "compare")}
 # Exercises that have moved to another chapter: what was done under the old number stays done.
-MOVED = {"09.3": "17.2", "09.9": "17.6", "09.10": "17.7", "09.11": "17.8"}
+MOVED = {"09.9": "17.6", "09.10": "17.7", "09.11": "17.8"}
 # Of an answer, relative to the largest value; the inputs keep the mistakes farther apart.
 TOLERANCE = 1e-3
 

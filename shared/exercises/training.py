@@ -36,6 +36,101 @@ def _softmax(logits):
     return np.exp(_log_softmax(logits))
 
 
+def _gradient(logits, targets):
+    """What the model said, minus what it should have said, over the number of targets that count."""
+    kept = targets != -100
+    grad_logits = np.zeros_like(logits)
+    grad_logits[kept] = (_softmax(logits[kept]) - np.eye(logits.shape[-1])[targets[kept]]) / kept.sum()
+    return grad_logits
+
+
+def _random_ignored(rng):
+    """Logits of which one row is so large that exp overflows, and targets of which two rows don't count."""
+    logits, targets = _random_logits(rng)
+    targets[1:3] = -100
+    return logits, targets
+
+
+def _ignored_take_part(logits, targets):
+    """What NumPy does with -100 taken for a class: a one-hot row without a 1."""
+    kept = (targets != -100)[:, None]
+    return (_softmax(logits) - np.eye(logits.shape[-1])[np.where(targets < 0, 0, targets)] * kept) / (
+        targets >= 0
+    ).sum()
+
+
+class _Classifier:
+    """A model with one kernel, which can be built again as it was."""
+
+    def __init__(self, kernel):
+        self.start, self.kernel, self.grad = kernel, kernel.copy(), np.zeros_like(kernel)
+
+    def __repr__(self):
+        return "a model"
+
+    def __call__(self, x):
+        self.x = x
+        return x @ self.kernel
+
+    def zero_grad(self):
+        self.grad = np.zeros_like(self.kernel)
+
+    def backward(self, grad_output):
+        self.grad = self.grad + self.x.T @ grad_output
+
+
+class _Descent:
+    """Moves the kernel of a model, and counts on being told the rate."""
+
+    def __init__(self, model):
+        self.model, self.learning_rate = model, 0.0
+
+    def __repr__(self):
+        return "an optimizer"
+
+    def step(self):
+        self.model.kernel = self.model.kernel - self.learning_rate * self.model.grad
+
+
+def _loop(model, optimizer, schedule, inputs, targets, **changes):
+    """The right loop, or one with a mistake; it begins with the model as it was before the reader's loop trained it."""
+    model = _Classifier(model.start)
+    optimizer = _Descent(model)
+    losses = []
+    for step, (x, t) in enumerate(zip(inputs, targets)):
+        logits = model(x)
+        losses.append(_cross_entropy(logits, t))
+        if not changes.get("keeps_gradients"):
+            model.zero_grad()
+        model.backward(_gradient(logits, t))
+        if changes.get("zeroes_late"):
+            model.zero_grad()
+        optimizer.learning_rate = schedule(step + changes.get("ahead", 0))
+        if not changes.get("never_moves"):
+            optimizer.step()
+        if changes.get("measures_late"):
+            losses[-1] = _cross_entropy(model(x), t)
+    return np.array(losses)
+
+
+def _looped(**changes):
+    return lambda *arguments: _loop(*arguments, **changes)
+
+
+def _random_loop(rng):
+    steps, rows, features, classes = 5, 6, 4, 3
+    model = _Classifier(rng.normal(size=(features, classes)))
+    peak = float(rng.uniform(0.5, 1.5))
+    inputs = rng.normal(size=(steps, rows, features))
+    return (
+        model,
+        _Descent(model),
+        lambda step: peak * (step + 1) / steps,
+        inputs,
+        rng.integers(0, classes, (steps, rows)),
+    )
+
+
 def _adam(weights, gradients, rate, weight_decay, **changes):
     """Adam with one thing changed at a time."""
     m = v = np.zeros_like(weights)
@@ -179,6 +274,40 @@ EXERCISES = {
             "Two index arrays pick one entry of each row: the number of the row, and the target.",
         ],
     ),
+    "09.3": Exercise(
+        right=_gradient,
+        inputs=_random_ignored,
+        shape="(rows, classes)",
+        praise="No derivative is left in it: it is what the model said, minus what it should have said.",
+        mistakes={
+            # likely: the formula is derived for one position, where there is no mean
+            "Divide by the number of rows that count: the loss is a mean over them.": (
+                lambda z, t: _gradient(z, t) * (t != -100).sum()
+            ),
+            # likely: len(logits) is the nearest number of rows
+            "You divide by all rows; those that don't count are not in the mean.": (
+                lambda z, t: _gradient(z, t) * (t != -100).mean()
+            ),
+            # likely: target minus prediction is how an error is often written
+            "The sign is wrong: it is what the model said, minus what it should have said.": lambda z, t: (
+                -_gradient(z, t)
+            ),
+            # likely: -100 is taken for one more class, and the row is forgotten
+            "The rows that don't count must get zeros: their logits aren't in the loss.": _ignored_take_part,
+            # likely: the log-probabilities of the loss are at hand
+            "You take the logarithms of the probabilities; the gradient has the probabilities themselves.": (
+                lambda z, t: (
+                    np.where((t != -100)[:, None], _log_softmax(z) - np.eye(z.shape[-1])[np.maximum(t, 0)], 0)
+                    / (t != -100).sum()
+                )
+            ),
+        },
+        hints=[
+            "Begin with an array of zeros like the logits, and fill the rows that count.",
+            "In these rows: the softmax, minus 1 at the right class.",
+            "Divide by the number of rows that count.",
+        ],
+    ),
     "09.4": Exercise(
         right=_adam,
         inputs=_random_adam,
@@ -217,6 +346,37 @@ EXERCISES = {
             "m and v start as zeros. For each row of gradients there are four things to do.",
             "enumerate(gradients, 1) counts the steps from 1, which the bias correction needs.",
             "Shrink, update both means, correct both, move. The formulas are in Build it.",
+        ],
+    ),
+    "09.5": Exercise(
+        right=_loop,
+        inputs=_random_loop,
+        shape="(steps,)",
+        praise="This loop trains every model of the course.",
+        errors={"learning_rate": "Give the optimizer its rate as optimizer.learning_rate = schedule(step)."},
+        mistakes={
+            # seen: the first bug of many loops; backward passes add to the gradients
+            "The gradients of earlier steps are still in it: call model.zero_grad() before each backward pass.": _looped(
+                keeps_gradients=True
+            ),
+            # likely: zero_grad is remembered, and put after the backward pass
+            "Nothing moves: step() is missing, or comes before the backward pass, or zero_grad() comes between the two.": (
+                _looped(zeroes_late=True),
+                _looped(never_moves=True),
+            ),
+            # likely: the loss is measured at the end, as a report
+            "You measure the loss after the move; it belongs to the logits that the gradient comes from.": _looped(
+                measures_late=True
+            ),
+            # seen: the schedule counts the steps that have been taken, and the first is step 0
+            "The rate is one step ahead: the schedule gets the number of steps that have been taken, 0 at first.": (
+                _looped(ahead=1)
+            ),
+        },
+        hints=[
+            "A step: predict, measure the loss, find every gradient, move every weight.",
+            "Finding the gradients takes two calls: model.zero_grad(), then model.backward(gradient of the logits).",
+            "optimizer.learning_rate = schedule(step), then optimizer.step().",
         ],
     ),
     "09.6": Exercise(

@@ -19,6 +19,6 @@ def test_surprise_is_described_and_not_clipped(check_picture):
 
 def test_the_diagram_goes_round_from_parameters_to_parameters(check_diagram, edges_of):
     check_diagram(training.training_loop_diagram)
-    loop = pairwise(("parameters", "model", "logits", "loss", "backward", "clip", "adam", "parameters"))
+    loop = pairwise(("parameters", "model", "logits", "loss", "backward", "adam", "parameters"))
     given = [("batch", "model"), ("targets", "loss"), ("schedule", "adam")]
     assert edges_of(training.training_loop_diagram()) == sorted([*loop, *given])
