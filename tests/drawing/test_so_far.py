@@ -39,3 +39,12 @@ def test_a_report_shows_the_stages_before_and_what_is_possible(monkeypatch, tmp_
 def test_a_stage_that_is_none_is_named():
     with pytest.raises(ValueError, match="stage='GPT'"):
         so_far.report("GPT", zeros)
+
+
+def test_what_was_trained_anew_is_beside_what_its_chapter_had(monkeypatch):
+    monkeypatch.chdir("notebooks/09_training")
+    score = next_word.Score(0.5, 30, [])
+    table = so_far.retrained({"a table": score, "never trained before": score})
+    before = evidence.stored_values(so_far.claim("a table", so_far.GAP), "../02_models").mean()
+    assert table.loc["a table"].tolist()[::2] == [f"{before:.3f}", "0.500"]
+    assert table.loc["never trained before"].tolist() == ["", "", "0.500", "30"]
