@@ -67,7 +67,7 @@ def retrained(scores: Mapping[str, next_word.Score]) -> pd.DataFrame:
             before = [f"{gap.mean():.3f}", f"{right.mean():.0f}"]
         rows[name] = [*before, f"{score.gap:.3f}", f"{score.grammatical}"]
     columns = pd.MultiIndex.from_product(
-        [["in its chapter, mean of stored runs", "trained anew, here"], [GAP, GRAMMATICAL]]
+        [["in its chapter, mean of stored runs", "trained anew, measured here"], [GAP, GRAMMATICAL]]
     )
     return pd.DataFrame(list(rows.values()), list(rows), columns)
 
@@ -88,4 +88,6 @@ def _table(stage: str, score: next_word.Score, sees: int | None) -> pd.DataFrame
         rows[f"the best that sees {words}"] = [least - grammar.entropy_per_token(), 1000 * share]
     rows["the best possible"] = [0, 1000]
     cells = [[f"{gap:.3f}", f"{number:.0f}"] for gap, number in rows.values()]
-    return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(columns="the best: the least loss, exactly")
+    return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(
+        columns="the best: exact, of least loss; else measured here"
+    )

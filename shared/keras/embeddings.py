@@ -51,9 +51,10 @@ class TokenEmbedding(private.ReadsIds, layers.Embedding):
         tokens = _as_ids(tokens, self.vocab_size)
 
         # 1 to 2 look up, and multiply
-        table = ops.cast(self.embeddings, self.compute_dtype)
+        # in the table's own dtype: the gradients of repeated ids add up in it
+        table = ops.convert_to_tensor(self.embeddings, dtype=self.variable_dtype)
         table = table * self.factor  # even by 1: the gradient is dense, as Adam needs it
-        return ops.take(table, tokens, axis=0)
+        return ops.cast(ops.take(table, tokens, axis=0), self.compute_dtype)
 
     def compute_output_spec(self, tokens: Any) -> Any:
         """As the library's, whose argument is called inputs."""
@@ -139,7 +140,7 @@ class TokenAndPositionEmbedding(private.ReadsIds, layers.Layer):
         """Token plus position; a ValueError if longer than maxlen."""
         length = tokens.shape[-1]  # None where it is not known yet
         if length is not None and length > self.maxlen:
-            raise ValueError(f"length {length} is over max_length={self.maxlen}")
+            raise ValueError(f"length {length} is over maxlen={self.maxlen}")
 
         # 1 look up a row for each token
         token_rows = self.token_emb(tokens)

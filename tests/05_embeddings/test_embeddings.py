@@ -346,6 +346,21 @@ def test_keras_adam_takes_a_step_of_the_learning_rate_for_a_learned_position():
     np.testing.assert_array_equal(moved["positions"][6:], 0)
 
 
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_keras_gradients_of_a_repeated_id_add_up_in_full_precision_under_mixed_precision():
+    """In bfloat16 a sum of ones ends at 256."""
+    import tensorflow as tf
+
+    layer = keras_embeddings.TokenEmbedding(4, 5, scale=False, dtype="mixed_bfloat16")
+    layer.build((None,))
+    with tf.GradientTape() as tape:
+        vectors = layer(np.full(1000, 2))
+        total = tf.reduce_sum(tf.cast(vectors, tf.float32))
+    assert vectors.dtype == tf.bfloat16
+    np.testing.assert_array_equal(as_numpy(tape.gradient(total, layer.embeddings.value))[2], 1000)
+
+
 @pytest.mark.keras
 def test_keras_layers_have_the_names_that_keras_users_know():
     layer = keras_embeddings.TokenAndPositionEmbedding(maxlen=9, vocab_size=11, embed_dim=4)
