@@ -95,8 +95,9 @@ def text_lines(lines: Sequence[str], alt: str | None = None, marks: Sequence[str
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(len(lines) - 0.5, -0.5))
+    start = 0 if marks is None else 0.015 + 0.011 * max(map(len, marks))  # behind the longest mark
     for row, line in enumerate(lines):
-        axes.text(0 if marks is None else 0.09, row, line, va="center", fontsize=9.5, family="monospace")
+        axes.text(start, row, line, va="center", fontsize=9.5, family="monospace")
         if marks is not None:
             axes.text(0, row, marks[row], va="center", fontsize=9.5, color="#57606a")
     marked = "" if marks is None else ", each with a mark before it"
