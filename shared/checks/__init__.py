@@ -148,15 +148,20 @@ def check_tokens(tokens: Any, vocab_size: int, max_length: int | None = None) ->
     dtype = getattr(tokens.dtype, "name", str(tokens.dtype)).removeprefix("torch.")
     if "int" not in dtype:
         raise TypeError(f"tokens have dtype {dtype}: expected whole numbers")
-    length = tokens.shape[-1] if len(tokens.shape) else None
-    if max_length is not None and length is not None and length > max_length:
-        raise ValueError(f"length {length} is over max_length={max_length}")
+    check_length(tokens, max_length)
     values = known_values(tokens)
     if values is None or not values.size:
         return
     for value in (values.min(), values.max()):
         if not 0 <= value < vocab_size:
             raise ValueError(f"token id {value} is outside the vocabulary of {vocab_size}")
+
+
+def check_length(tokens: Any, max_length: int | None) -> None:
+    """Raise ValueError if the sequences, along the last axis, are longer than max_length; None, here or of a traced axis, is no limit."""
+    length = tokens.shape[-1] if len(tokens.shape) else None
+    if max_length is not None and length is not None and length > max_length:
+        raise ValueError(f"length {length} is over max_length={max_length}")
 
 
 def check_32_bits(**values: Any) -> None:

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_choice, check_positive, check_rate, check_tokens
+from ..checks import check_choice, check_length, check_positive, check_rate, check_tokens
 from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
 from .. import private
@@ -113,6 +113,7 @@ class BERTEmbedding(TokenAndPositionEmbedding):
         if segments is None:
             segments = ops.zeros_like(tokens)
         check_segments(segments, self.config["num_segments"])
+        check_length(tokens, self.maxlen)
 
         # 1 add the vectors of token and position
         x = super().call(tokens)
