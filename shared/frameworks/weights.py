@@ -58,14 +58,15 @@ def slots(model: Any) -> dict[str, Slot]:
             raise ValueError(
                 f"model {model.name!r} has no weights yet: call it once, or its build, before its weights are read or set"
             )
-        return _once(_renamed(list(_keras_slots(model, "", set()))))
+        return _once(_renamed(_keras_slots(model, "", set()), _IN_KERAS))
     if "torch" in sys.modules and isinstance(
         model, sys.modules["torch"].nn.Module
     ):  # a Keras layer is one, too, on that backend
-        return _once(_pytorch_slots(model))
+        return _once(_renamed(_pytorch_slots(model), _IN_NUMPY))
     # Behind Keras, which on its PyTorch backend makes every layer a torch.nn.Module too.
     if hasattr(model, "named_parameters"):
-        return _once((name, Slot(parameter)) for name, parameter in model.named_parameters())
+        named = ((name, Slot(parameter)) for name, parameter in model.named_parameters())
+        return _once(_renamed(named, _IN_NUMPY))
     raise TypeError(
         f"model is a {type(model).__name__}: expected a module of shared.numpy, a torch.nn.Module or a keras Layer"
     )
@@ -109,25 +110,28 @@ def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
         )
 
 
+# A block of NumPy keeps each norm inside of a residual connection; the name says where the block has it.
+_IN_NUMPY = ((r"_residual\.norm\.", "_norm."),)
 # What Keras users call the parts of a Transformer, by the course's names. `output` is taken in a layer of Keras: its attention
 # has query_dense, ..., output_dense, and so has the course's.
 _IN_KERAS = (
+    *_IN_NUMPY,
     (r"^block_(\d+)\.", r"encoder.blocks.\1."),
     (r"(^|\.)token_emb\.", r"\1tokens."),
     (r"(^|\.)pos_emb\.embeddings$", r"\1positions"),
     (r"(^|\.)att\.", r"\1attention."),
     (r"(^|\.)ffn\.", r"\1feed_forward."),
-    (r"(^|\.)layernorm1\.", r"\1attention_residual.norm."),
-    (r"(^|\.)layernorm2\.", r"\1feed_forward_residual.norm."),
+    (r"(^|\.)layernorm1\.", r"\1attention_norm."),
+    (r"(^|\.)layernorm2\.", r"\1feed_forward_norm."),
     (r"(^|\.)(query|key|value|output)_dense\.", r"\1\2."),
 )
 
 
-def _renamed(slots: list[tuple[str, Slot]]) -> list[tuple[str, Slot]]:
-    """With the course's names; where a model has something else of that name, with Keras' own."""
-    renamed = []
+def _renamed(slots: Iterable[tuple[str, Slot]], names: Iterable[tuple[str, str]]) -> list[tuple[str, Slot]]:
+    """With the course's names; where a model has something else of that name, with its own."""
+    slots, renamed = list(slots), []
     for name, _ in slots:
-        for pattern, course in _IN_KERAS:
+        for pattern, course in names:
             name = re.sub(pattern, course, name)
         renamed.append(name)
     counts = Counter(renamed)

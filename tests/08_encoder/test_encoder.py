@@ -275,7 +275,7 @@ def test_names_and_shapes_of_weights(track, norm_first):
     part |= {f"attention.{name}.bias": (8,) for name in ("query", "key", "value", "output")}
     part |= {"feed_forward.expand.kernel": (8, 12), "feed_forward.expand.bias": (12,)}
     part |= {"feed_forward.contract.kernel": (12, 8), "feed_forward.contract.bias": (8,)}
-    part |= {f"{which}_residual.norm.{p}": (8,) for which in ("attention", "feed_forward") for p in ("gamma", "beta")}
+    part |= {f"{which}_norm.{p}": (8,) for which in ("attention", "feed_forward") for p in ("gamma", "beta")}
     expected = {f"blocks.{i}.{name}": shape for i in range(2) for name, shape in part.items()}
     expected |= {"norm.gamma": (8,), "norm.beta": (8,)} if norm_first else {}
     assert {name: value.shape for name, value in weights.items()} == expected

@@ -374,7 +374,7 @@ def test_names_and_shapes_of_weights(track, norm_first):
         return parts | {f"{each.removesuffix('kernel')}bias": (8,) for each in parts}
 
     def norm(name: str) -> dict[str, tuple]:
-        return {f"{name}_residual.norm.{each}": (8,) for each in ("gamma", "beta")}
+        return {f"{name}_norm.{each}": (8,) for each in ("gamma", "beta")}
 
     part |= norm("feed_forward")
     alone = attention("attention") | norm("attention") | part

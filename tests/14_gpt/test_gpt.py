@@ -181,12 +181,12 @@ def test_keras_and_the_others_have_tanh_gelu_pre_norm_and_a_last_norm(track, rng
         return x @ w[f"blocks.0.{name}.kernel"] + w[f"blocks.0.{name}.bias"]
 
     x = w["embedding.tokens.embeddings"][tokens[0]] + w["embedding.positions"][:5]
-    n = norm(x, "blocks.0.attention_residual.norm")
+    n = norm(x, "blocks.0.attention_norm")
     q, k, v = (linear(n, f"attention.{part}").reshape(5, 2, 4).transpose(1, 0, 2) for part in ("query", "key", "value"))
     scores = np.where(np.tri(5, dtype=bool), q @ k.swapaxes(1, 2) / 2, -np.inf)
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     x = x + linear((weights @ v).transpose(1, 0, 2).reshape(5, 8), "attention.output")
-    h = linear(norm(x, "blocks.0.feed_forward_residual.norm"), "feed_forward.expand")
+    h = linear(norm(x, "blocks.0.feed_forward_norm"), "feed_forward.expand")
     h = h / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3)))
     x = norm(x + linear(h, "feed_forward.contract"), "norm")
     np.testing.assert_allclose(call(model, tokens)[0], x @ w["embedding.tokens.embeddings"].T, atol=100 * close(track))

@@ -32,10 +32,10 @@ _BLOCK = {
     "attention.self.key": "attention.key",
     "attention.self.value": "attention.value",
     "attention.output.dense": "attention.output",
-    "attention.output.LayerNorm": "attention_residual.norm",
+    "attention.output.LayerNorm": "attention_norm",
     "intermediate.dense": "feed_forward.expand",
     "output.dense": "feed_forward.contract",
-    "output.LayerNorm": "feed_forward_residual.norm",
+    "output.LayerNorm": "feed_forward_norm",
 }
 _HEAD = {"cls.predictions.transform.dense": "head.transform", "cls.predictions.transform.LayerNorm": "head.norm"}
 # The arguments of the course's BERTModel -> the settings of config.json; those that an old file may lack, with their values then.

@@ -41,7 +41,7 @@ def _layout(arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, tuple[
     names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
     names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
     for i in range(arguments["num_layers"]):
-        for theirs, ours in (("ln_1", "attention_residual.norm"), ("ln_2", "feed_forward_residual.norm")):
+        for theirs, ours in (("ln_1", "attention_norm"), ("ln_2", "feed_forward_norm")):
             names |= {
                 f"h.{i}.{theirs}.weight": f"blocks.{i}.{ours}.gamma",
                 f"h.{i}.{theirs}.bias": f"blocks.{i}.{ours}.beta",
