@@ -102,21 +102,21 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
 
     A comment is `# 3 score every query`, or `# 3 to 6 score, hide, weigh, average` where one call does several steps. Their code
     ends at the next step comment or at an empty line: what follows that is bookkeeping. Where this call is a function of the
-    same module that has as many steps, its own code is taken.
+    same module, or a method of the same class, that has as many steps, its own code is taken.
 
     Raises:
         ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
     where = f"shared.{track}.{chapter}.{name}"
-    found = _definition(track, chapter, name)
+    found, owner = _definition(track, chapter, name), name.rpartition(".")[0]
     if isinstance(found, ast.ClassDef):
-        found = _named(found, "call" if track == "keras" else "forward")
+        found, owner = _named(found, "call" if track == "keras" else "forward"), name
     if found is None:
         raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such function, and no such class to call")
     steps = split_steps(where, _written(track, chapter, found).splitlines())
     if not steps:
         raise ValueError(f"name={name!r}: {where} has no steps: expected comments such as `# 1 project the inputs`")
-    return [inner for step in steps for inner in _opened(track, chapter, step)]
+    return [inner for step in steps for inner in _opened(track, chapter, owner, step)]
 
 
 def split_steps(where: str, lines: list[str]) -> list[Step]:
@@ -141,14 +141,14 @@ def split_steps(where: str, lines: list[str]) -> list[Step]:
     return [Step(first, last, words, textwrap.dedent("\n".join(code))) for first, last, words, code in steps]
 
 
-def _opened(track: str, chapter: str, step: Step) -> list[Step]:
-    """The steps of the function that the code calls, if that is one of the module with a step for each number; or else the step."""
+def _opened(track: str, chapter: str, owner: str, step: Step) -> list[Step]:
+    """The steps of the function or method of the owner that the code calls, if it has a step for each number; or else the step."""
     if step.first == step.last:
         return [step]
     try:
         [statement] = ast.parse(step.code).body
-        called = statement.value.func.id
-        inner = read_steps(track, chapter, called)
+        called = ast.unparse(statement.value.func)
+        inner = read_steps(track, chapter, re.sub(r"^self\b", owner, called))
     except (SyntaxError, ValueError, AttributeError):  # several statements, no call of a name, or of one without steps
         return [step]
     before = step.first - 1
