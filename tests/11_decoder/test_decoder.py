@@ -391,12 +391,12 @@ def test_names_and_shapes_of_weights(track, norm_first):
 
 @every_track
 def test_attributes_stand_in_the_same_order(track):
-    expected = ["self_attention", "self_attention_residual", "cross_attention", "cross_attention_residual"]
-    expected += ["feed_forward", "feed_forward_residual"]
+    expected = ["self_attention", "self_attention_norm", "cross_attention", "cross_attention_norm"]
+    expected += ["feed_forward", "feed_forward_norm"]
     names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderBlock"))))
     assert names == expected
     names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderOnlyBlock"))))
-    assert names == ["attention", "attention_residual", "feed_forward", "feed_forward_residual"]
+    assert names == ["attention", "attention_norm", "feed_forward", "feed_forward_norm"]
 
 
 # What a decoder may see
