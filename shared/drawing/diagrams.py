@@ -219,12 +219,12 @@ def course_map() -> Diagram:
 
 # The parts of the model that grows from chapter to chapter: chapter, kind, name, and the shapes for one sentence of four tokens.
 PARTS = (
-    ("04", "operation", "ids", "(1, 4)"),
+    ("04", "data", "ids", "(1, 4)"),
     ("05", "parameters", "vectors", "(1, 4, 16)"),
     ("06", "parameters", "attention", "weights\n(1, 4, 4, 4)"),
     ("07", "parameters", "feed-\nforward", "inside\n(1, 4, 64)"),
     ("02", "parameters", "MLP", "logits\n(1, 4, 87)"),
-    ("09", "operation", "loss", "one\nnumber"),
+    ("09", "output", "loss", "one\nnumber"),
 )
 BLOCK, BLOCKS = ["06", "07"], ("08", "11")  # the parts of a block, and the chapters of blocks
 
@@ -242,7 +242,7 @@ def forward_pass(lit: str | None = None) -> Diagram:
     if lit is not None:
         check_choice((*chapters, *BLOCKS), lit=lit)
     in_color = chapters if lit is None else BLOCK if lit in BLOCKS else [lit]
-    nodes = {"text": ("data", ". the\nrobots\nwalk")} | {
+    nodes = {"text": ("data" if lit is None else "another's", ". the\nrobots\nwalk")} | {
         chapter: (kind if chapter in in_color else "another's", f"{chapter}\n{name}\n{shape}")
         for chapter, kind, name, shape in PARTS
     }

@@ -1,6 +1,6 @@
 """The model so far: one small model of the next word grows from chapter to chapter, and each chapter shows how well it writes by now."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 from IPython.display import display
@@ -29,13 +29,13 @@ def claim(stage: str, what: str) -> str:
     return f"{stage}: {what}"
 
 
-def report(stage: str, model: next_word.Model, sees: int | None = None) -> next_word.Score:
+def report(stage: str, model: next_word.Model, sees: Collection[int] = ()) -> next_word.Score:
     """Show five sentences that the model writes, and how good it is beside the earlier stages and the best possible.
 
     Args:
         stage: its name in STAGES.
         model: a function of tokens (batch, length) that returns logits.
-        sees: how many words back the model sees, 1 to 4, to compare it with the exact best of all such models; None if that is not limited.
+        sees: 1 to 4: the exact best of all models that see so many words gets a row, too.
 
     Returns:
         Its score, which holds what it wrote.
@@ -45,7 +45,8 @@ def report(stage: str, model: next_word.Model, sees: int | None = None) -> next_
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(names)}")
     score = next_word.score(model)
     mistakes = [next_word.first_mistake(sentence) for sentence in score.written[:_SHOWN]]
-    display(plots.text_lines(score.written[:_SHOWN], marks=["yes" if each is None else each for each in mistakes]))
+    marks = ["none" if each is None else each for each in mistakes]
+    display(plots.text_lines(score.written[:_SHOWN], marks=marks, mark_name="wrong word"))
     display(_table(stage, score, sees))
     return score
 
@@ -72,22 +73,22 @@ def retrained(scores: Mapping[str, next_word.Score]) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), list(rows), columns)
 
 
-def _table(stage: str, score: next_word.Score, sees: int | None) -> pd.DataFrame:
-    """A row for each earlier stage, for this one, and for what is possible."""
+def _table(stage: str, score: next_word.Score, sees: Collection[int]) -> pd.DataFrame:
+    """A row for each stage up to this one, for its run here, and for what is possible."""
     rows = {}
     for folder, name in STAGES:
-        if name == stage:
-            break
         runs = [evidence.stored_values(claim(name, what), f"../{folder}") for what in (GAP, GRAMMATICAL)]
         if len(runs[0]):
             rows[f"{name}, mean of {len(runs[0])} runs"] = [values.mean() for values in runs]
-    rows[f"{stage}, here"] = [score.gap, score.grammatical]
-    if sees is not None:
-        least, share = grammar.best_that_sees(sees)
-        words = "1 word" if sees == 1 else f"{sees} words"
+        if name == stage:
+            break
+    rows[f"{stage}, this run"] = [score.gap, score.grammatical]
+    for number in sees:
+        least, share = grammar.best_that_sees(number)
+        words = "1 word" if number == 1 else f"{number} words"
         rows[f"the best that sees {words}"] = [least - grammar.entropy_per_token(), 1000 * share]
     rows["the best possible"] = [0, 1000]
     cells = [[f"{gap:.3f}", f"{number:.0f}"] for gap, number in rows.values()]
     return pd.DataFrame(cells, list(rows), [GAP, GRAMMATICAL]).rename_axis(
-        columns="the best: exact, of least loss; else measured here"
+        columns="models: measured here; the best: computed"
     )

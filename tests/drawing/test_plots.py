@@ -287,6 +287,8 @@ def test_what_is_refused_is_named(call, error, name):
 def test_text_lines_are_drawn():
     picture = plots.text_lines(["a robot walks .", "two owls sing ."], "Two sentences.", marks=["yes", "no"])
     assert plots.text_lines(["a robot walks ."], marks=["yes"]).alt == "1 lines of text, each with a mark before it."
+    named = plots.text_lines(["a robot walks ."], marks=["none"], mark_name="wrong word")
+    assert named.alt == "1 lines of text, each with its wrong word before it."
     assert picture.data.startswith(b"\x89PNG") and picture.alt == "Two sentences."
     assert picture.data != plots.text_lines(["a robot walks .", "two owls run ."], "Two sentences.", ["yes", "no"]).data
 

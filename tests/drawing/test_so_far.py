@@ -23,17 +23,18 @@ def test_a_report_shows_the_stages_before_and_what_is_possible(monkeypatch, tmp_
         so_far, "STAGES", (("02_models", "a table"), ("02_models", "another"), ("05_embeddings", "later"))
     )
     monkeypatch.chdir("notebooks/02_models")
-    score = so_far.report("another", zeros, sees=2)
+    score = so_far.report("another", zeros, sees=[1, 2])
     assert score.grammatical < 5 and score.gap > 2
     picture, table = shown
     assert "5 lines" in picture.alt
     assert list(table.index) == [
         "a table, mean of 10 runs",
-        "another, here",
+        "another, this run",
+        "the best that sees 1 word",
         "the best that sees 2 words",
         "the best possible",
     ]
-    assert table.iloc[1, 1] == f"{score.grammatical}" and table.iloc[2].tolist() == ["0.352", "110"]
+    assert table.iloc[1, 1] == f"{score.grammatical}" and table.iloc[3].tolist() == ["0.352", "110"]
 
 
 def test_a_stage_that_is_none_is_named():

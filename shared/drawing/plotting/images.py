@@ -68,13 +68,19 @@ def pictures(
 
 
 @style.styled
-def text_lines(lines: Sequence[str], alt: str | None = None, marks: Sequence[str] | None = None) -> style.Picture:
+def text_lines(
+    lines: Sequence[str],
+    alt: str | None = None,
+    marks: Sequence[str] | None = None,
+    mark_name: str | None = None,
+) -> style.Picture:
     """Draw lines of text, such as what a model has written: a picture, because another processor may round to another word.
 
     Args:
         lines: one text a line.
         alt: what the plot shows; None for a description without the texts, which differ between processors.
         marks: a short text before each line, such as "yes" or "no"; None for none.
+        mark_name: what the marks are, written above them; None if that is clear without.
 
     Returns:
         The picture, with its alt text.
@@ -91,14 +97,17 @@ def text_lines(lines: Sequence[str], alt: str | None = None, marks: Sequence[str
         raise ValueError("lines is empty: expected at least one")
     if marks is not None and len(marks) != len(lines):
         raise ValueError(f"marks has {len(marks)} entries: expected {len(lines)}, one for each line")
-    figure = Figure(figsize=(8, 0.27 * len(lines)), layout="none")
+    top = 0 if mark_name is None else 1  # lines above the first
+    figure = Figure(figsize=(8, 0.27 * (len(lines) + top)), layout="none")
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(len(lines) - 0.5, -0.5))
-    start = 0 if marks is None else 0.015 + 0.011 * max(map(len, marks))  # behind the longest mark
+    axes.set(xlim=(0, 1), ylim=(len(lines) - 0.5, -top - 0.5))
+    start = 0 if marks is None else 0.015 + 0.011 * max(map(len, [*marks, mark_name or ""]))  # behind the longest mark
+    if mark_name is not None:
+        axes.text(0, -1, mark_name, va="center", fontsize=9.5, style="italic", color="#57606a")
     for row, line in enumerate(lines):
         axes.text(start, row, line, va="center", fontsize=9.5, family="monospace")
         if marks is not None:
             axes.text(0, row, marks[row], va="center", fontsize=9.5, color="#57606a")
-    marked = "" if marks is None else ", each with a mark before it"
+    marked = "" if marks is None else f", each with {'a mark' if mark_name is None else f'its {mark_name}'} before it"
     return style.show(figure, f"{len(lines)} lines of text{marked}." if alt is None else alt)
