@@ -140,6 +140,11 @@ def _chain(of: Callable[[str], Any]) -> Any:
     return of("models.Chain")(of("models.Linear")(3, 5), of("models.Linear")(5, 4))
 
 
+def _add(of: Callable[[str], Any]) -> Any:
+    """A skip path around a layer."""
+    return of("feed_forward.Add")(of("feed_forward.FeedForward")(SIZES["d_model"], 12))
+
+
 def _tied(of: Callable[[str], Any]) -> Any:
     """A projection that uses the table of an embedding."""
     embedding = of("embeddings.TokenEmbedding")(SIZES["d_model"], SIZES["vocab"])
@@ -264,6 +269,7 @@ SUBJECTS = (
     ),
     Subject("attention.LookBack", {"x": X}, "batch length d_model", ATTENTION, future="x", tracks=N, has_shapes=False),
     # 07
+    Subject("feed_forward.Add", {"x": X}, "batch length d_model", tracks=N, make=_add, has_shapes=False),
     Subject(
         "feed_forward.FeedForward",
         {"x": X},

@@ -15,6 +15,8 @@ STAGES = (
     ("05_embeddings", "three words, as vectors"),
     ("06_attention", "one head"),
     ("06_attention", "four heads"),
+    ("07_feed_forward", "residual connection"),
+    ("07_feed_forward", "feed-forward network"),
     ("09_training", "two blocks, by AdamW"),
 )
 GAP, GRAMMATICAL = (

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import erf, expit
 
 from shared.exercises import Exercise
+from shared.numpy.feed_forward import LayerNorm
 
 
 def _layer_norm(x, gamma, beta, eps, axis=-1, ddof=0):
@@ -37,6 +38,63 @@ def _rms_norm(x, gamma, beta, eps):
 
 def _mean_kept(x, gamma, beta, eps):
     return gamma * x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) + beta
+
+
+_GRADIENTS = ("gradient of x", "gradient of gamma", "gradient of beta")
+
+
+def _run_layer_norm(make, x, gamma, beta, eps, grad_output):
+    norm = make()
+    output = norm.forward(x, gamma, beta, eps)
+    grads = None if output is None else norm.backward(grad_output)
+    if grads is None:
+        return {} if output is None else {"forward": output}
+    return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
+
+
+def _both_ways(x, gamma, beta, eps, grad_output):
+    norm = LayerNorm(x.shape[1], eps)
+    norm.gamma.value, norm.beta.value = gamma, beta
+    output = norm(x)
+    grads = norm.backward(grad_output), norm.gamma.grad, norm.beta.grad
+    return {"forward": output} | dict(zip(_GRADIENTS, grads, strict=True))
+
+
+def _random_both_ways(rng):
+    """Features far from mean 0, and an eps that counts; as many positions as features in every second trial."""
+    length, d_model = (int(size) for size in rng.permutation([3, 5]))
+    if rng.random() < 0.5:
+        length = d_model
+    x, grad_output = rng.normal(1.0, 2.0, size=(length, d_model)), rng.normal(0.5, 1.0, size=(length, d_model))
+    return x, *rng.normal(size=(2, d_model)), float(rng.choice([0.3, 1.0])), grad_output
+
+
+def _wrong_gradient(name, of):
+    """LayerNorm with one wrong gradient: of gets the upstream gradient, that of n, n, the divisor and x."""
+
+    def run(x, gamma, beta, eps, grad_output):
+        std = np.sqrt(x.var(axis=1, keepdims=True) + eps)
+        n = (x - x.mean(axis=1, keepdims=True)) / std
+        wrong = of(grad_output, grad_output * gamma, n, std, x)
+        return _both_ways(x, gamma, beta, eps, grad_output) | {name: wrong}
+
+    return run
+
+
+def _row_mean(array):
+    return array.mean(axis=1, keepdims=True)
+
+
+def _row_sum(array):
+    return array.sum(axis=1, keepdims=True)
+
+
+def _wrong_x(of):
+    return _wrong_gradient("gradient of x", of)
+
+
+def _wrong_gamma(of):
+    return _wrong_gradient("gradient of gamma", of)
 
 
 def _silu_backward(x, grad_output):
@@ -200,7 +258,7 @@ EXERCISES = {
                 lambda x, g, b, e: _layer_norm(x, g, b, 0.0),
                 lambda x, g, b, e: _layer_norm(x, g, b, 1e-5),
             ),
-            # seen: pitfall 4 of the notebook; nn.LayerNorm(x.shape[1:]).
+            # seen: pitfall 1 of the notebook; nn.LayerNorm(x.shape[1:]).
             "You normalize over the wrong axes; mean and variance are those of the last axis alone.": (
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=0),
                 lambda x, g, b, e: _layer_norm(x, g, b, e, axis=1),
@@ -283,6 +341,61 @@ EXERCISES = {
             "Differentiate r**2 = mean(x**2) + eps: 2 r dr/dx_j = 2 x_j / D, so dr/dx_j = n_j / D with n = x / r.",
             "The quotient rule: dn_i/dx_j = (delta_ij - n_i n_j / D) / r. Now sum over i.",
             "Two terms remain: g itself, and n times a mean over the features. Both are divided by r.",
+        ],
+    ),
+    "07.10": Exercise(
+        right=_both_ways,
+        inputs=_random_both_ways,
+        run=_run_layer_norm,
+        praise="You have written the backward pass that most people look up.",
+        trials=9,
+        errors={"zip() argument": "backward must return three arrays: the gradients of x, gamma and beta."},
+        mistakes={
+            # likely: the divisor has taken all attention.
+            "backward: the mean of the gradients is missing: raising a feature raises the mean, too, and the mean lowers all of them.": (
+                _wrong_x(lambda grad, g, n, std, x: (g - n * _row_mean(g * n)) / std)
+            ),
+            # seen: pitfall 2 of the notebook.
+            "backward: the term with n is missing: raising a feature also changes the standard deviation, which divides all of them.": (
+                _wrong_x(lambda grad, g, n, std, x: (g - _row_mean(g)) / std)
+            ),
+            # likely: mean and standard deviation are taken for constants.
+            "backward: you have the direct path alone; x also acts through the mean and through the standard deviation.": (
+                _wrong_x(lambda grad, g, n, std, x: g / std)
+            ),
+            # likely: the three terms are remembered, and what all of them are divided by is not.
+            "backward: divide the gradient of x by the standard deviation, as the forward pass did.": (
+                _wrong_x(lambda grad, g, n, std, x: g - _row_mean(g) - n * _row_mean(g * n))
+            ),
+            # likely: gamma begins as ones, so nothing shows until it has been trained.
+            "backward: gamma is missing: multiply the upstream gradient by it before you subtract anything.": (
+                _wrong_x(lambda grad, g, n, std, x: (grad - _row_mean(grad) - n * _row_mean(grad * n)) / std)
+            ),
+            # likely: the chain rule ends in sums; seen: derivations that project on n, which forget eps.
+            "backward: both terms are means over the D features, 1/D times a sum.": (
+                _wrong_x(lambda grad, g, n, std, x: (g - _row_sum(g) - n * _row_sum(g * n)) / std),
+                _wrong_x(lambda grad, g, n, std, x: (g - _row_mean(g) - n * _row_sum(g * n)) / std),
+                _wrong_x(lambda grad, g, n, std, x: (g - _row_mean(g) - n * _row_sum(g * n) / _row_sum(n * n)) / std),
+            ),
+            # likely: gamma multiplies n, and x has the shape of n.
+            "backward: gamma was multiplied by n, the normalized features, so its gradient is the upstream gradient times n, summed.": (
+                _wrong_gamma(lambda grad, g, n, std, x: (grad * x).sum(axis=0)),
+                _wrong_gamma(lambda grad, g, n, std, x: (g * n).sum(axis=0)),
+            ),
+            # likely: the loss is a mean, and so, it is thought, is every gradient.
+            "backward: gamma and beta meet every position, so their gradients are sums over the positions, not means.": (
+                _wrong_gamma(lambda grad, g, n, std, x: (grad * n).mean(axis=0)),
+                _wrong_gradient("gradient of beta", lambda grad, g, n, std, x: grad.mean(axis=0)),
+                lambda x, gamma, beta, eps, grad: (
+                    _wrong_gamma(lambda grad, g, n, std, x: (grad * n).mean(axis=0))(x, gamma, beta, eps, grad)
+                    | {"gradient of beta": grad.mean(axis=0)}
+                ),
+            ),
+        },
+        hints=[
+            "Forward is four lines. Keep gamma, the normalized features n and the divisor for the backward pass.",
+            "gamma and beta first: one is the upstream gradient times n, the other is the upstream gradient, each summed over positions.",
+            "For x: g is the upstream gradient times gamma. From g, subtract its mean, and n times the mean of g * n. Then divide.",
         ],
     ),
     "07.6": Exercise(

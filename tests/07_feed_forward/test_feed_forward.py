@@ -17,7 +17,7 @@ from shared import exercises, parity
 from shared.arrays import as_numpy
 from shared.conformance import laws
 from shared.frameworks.weights import get_weights, set_weights
-from shared.numpy.models import Module
+from shared.numpy.models import Chain, Module
 
 ACTIVATIONS = ["relu", "gelu", "gelu_tanh"]
 BOTH_ORDERS = pytest.mark.parametrize("norm_first", [False, True])
@@ -370,6 +370,21 @@ def test_the_straight_line(rng):
     residual = numpy_parts.ResidualConnection(8, norm_first=True)
     assert np.array_equal(residual(x, np.zeros_like), x)
     assert np.array_equal(residual.backward(grad_output, np.zeros_like), grad_output)
+
+
+@BOTH_ORDERS
+def test_add_and_chain_are_the_residual_connection_without_dropout(norm_first, rng):
+    block = random_weights(NumPyBlock(norm_first), rng)
+    norm, network = block.residual.norm, block.feed_forward
+    ours = numpy_parts.Add(Chain(norm, network)) if norm_first else Chain(numpy_parts.Add(network), norm)
+    x, grad_output = rng.normal(size=(2, 2, 3, 8))
+    expected = block(x)
+    expected_grads = block.backward(grad_output), *(each.copy() for each in block.gradients().values())
+    assert np.allclose(ours(x), expected, rtol=0, atol=1e-12)
+    block.zero_grad()
+    grads = ours.backward(grad_output), *block.gradients().values()
+    for found, wanted in zip(grads, expected_grads, strict=True):
+        assert np.allclose(found, wanted, rtol=0, atol=1e-12)
 
 
 def test_residual_dropout_spares_the_skip_path(rng):
