@@ -180,7 +180,7 @@ def _run_numpy(
         for (name, x), gradient in zip(inputs.items(), input_gradients)
         if x.dtype.kind == "f"
     }
-    return values | {f"gradient of {name}": gradient for name, gradient in module.gradients().items()}
+    return values | {f"gradient of {name}": slot.parameter.grad for name, slot in slots(module).items()}
 
 
 def _run_pytorch(
@@ -306,7 +306,8 @@ def check_backward(
     def objective() -> float:
         return float((module(*inputs.values(), **arguments) * grad_output).sum())
 
-    arrays = {name: x for name, x in inputs.items() if x.dtype.kind == "f"} | module.parameters()
+    arrays = {name: x for name, x in inputs.items() if x.dtype.kind == "f"}
+    arrays |= {name: slot.parameter.value for name, slot in slots(module).items()}
     if unknown := set(closed_forms or {}) - set(arrays):
         raise ValueError(f"closed_forms has {', '.join(sorted(unknown))}: expected names among {', '.join(arrays)}")
     tolerances = {"finite differences": 1e-7}

@@ -95,6 +95,26 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(d_model, d_model)
         self.dropout = nn.Dropout(dropout)
 
+    def project(
+        self, query: Tensor, key: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value of each head, (batch, heads, length, head_dim)."""
+        head_dim = self.d_model // self.num_heads
+
+        # 1 project the inputs
+        q = self.query(query)
+        k = self.key(key)
+        v = self.value(value)
+        # 2 split into heads
+        q = rearrange(q, "b n (h d) -> b h n d", d=head_dim)
+        k = rearrange(k, "b n (h d) -> b h n d", d=head_dim)
+        v = rearrange(v, "b n (h d) -> b h n d", d=head_dim)
+        return q, k, v
+
+    def merge(self, attended: Tensor) -> Tensor:
+        """What the heads found, side by side and mixed, (batch, length_q, d_model)."""
+        return self.output(rearrange(attended, "b h n d -> b n (h d)"))
+
     @checked
     def forward(
         self,
@@ -107,14 +127,8 @@ class MultiHeadAttention(nn.Module):
         return_weights: bool = False,
     ):
         """The output, shaped as query; with return_weights also the weights."""
-        # 1 project the inputs
-        q = self.query(query)
-        k = self.key(key)
-        v = self.value(value)
-        # 2 split into heads
-        q = rearrange(q, "b n (h d) -> b h n d", h=self.num_heads)
-        k = rearrange(k, "b n (h d) -> b h n d", h=self.num_heads)
-        v = rearrange(v, "b n (h d) -> b h n d", h=self.num_heads)
+        # 1 to 2 project the inputs, split into heads
+        q, k, v = self.project(query, key, value)
         # 3 to 6 score, hide, weigh, average
         if return_weights:  # the fused form doesn't return them
             attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
@@ -124,6 +138,6 @@ class MultiHeadAttention(nn.Module):
                 q, k, v, attn_mask=mask, dropout_p=dropout_p
             )
         # 7 merge the heads and mix them
-        output = self.output(rearrange(attended, "b h n d -> b n (h d)"))
+        output = self.merge(attended)
 
         return (output, weights) if return_weights else output

@@ -4,38 +4,15 @@
 __all__ = ['CausalSelfAttention', 'DecoderOnlyBlock', 'DecoderBlock', 'Decoder']
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #title-3
-import math
 from typing import Any
 
-import torch
-from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_positive
+from ..checks import check_number, check_positive
 from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention, causal_mask
-from .feed_forward import FeedForward, LayerNorm, ResidualConnection
-
-# %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-2
-def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout):
-    """A whole sequence: each position attends to itself and those before it."""
-    rate = dropout.p if dropout.training else 0.0  # the function knows no mode
-    return F.scaled_dot_product_attention(
-        query, key, value, dropout_p=rate, is_causal=True
-    )
-
-
-def _masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: nn.Dropout
-):
-    """The same for queries that are the last positions, and beside another mask."""
-    length_q, length_k = query.shape[2], key.shape[2]
-    if length_q > 1:  # one new position sees all
-        causal = causal_mask(length_q, length_k, query.device)
-        mask = causal if mask is None else mask & causal
-    rate = dropout.p if dropout.training else 0.0
-    return F.scaled_dot_product_attention(query, key, value, mask, rate)
+from .feed_forward import FeedForward
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-4
 class CausalSelfAttention(MultiHeadAttention):
@@ -53,16 +30,8 @@ class CausalSelfAttention(MultiHeadAttention):
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        head_dim = self.d_model // self.num_heads
-
-        # 1 project the input
-        q = self.query(x)
-        k = self.key(x)
-        v = self.value(x)
-        # 2 split into heads
-        q = rearrange(q, "b n (h d) -> b h n d", d=head_dim)
-        k = rearrange(k, "b n (h d) -> b h n d", d=head_dim)
-        v = rearrange(v, "b n (h d) -> b h n d", d=head_dim)
+        # 1 to 2 project the input, split into heads
+        q, k, v = self.project(x, x, x)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = _append(cache, k, v)
@@ -74,14 +43,20 @@ class CausalSelfAttention(MultiHeadAttention):
                 f"expected one that broadcasts to {length_k} keys"
             )
 
-        # 4 to 5 hide later positions, and attend
-        if mask is None and 1 < length_q == length_k:
-            attended = _causal_attention(q, k, v, self.dropout)
-        else:
-            attended = _masked_attention(q, k, v, mask, self.dropout)
+        # 4 hide later positions
+        is_causal = False
+        if mask is None and length_q == length_k:  # nothing is cached
+            is_causal = True
+        elif length_q > 1:  # one new position sees all
+            causal = causal_mask(length_q, length_k, x.device)
+            mask = causal if mask is None else mask & causal
+        # 5 attend
+        dropout_p = self.dropout.p if self.training else 0.0
+        attended = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout_p, is_causal=is_causal
+        )
         # 6 merge the heads and mix them
-        merged = rearrange(attended, "b h n d -> b n (h d)")
-        return self.output(merged)
+        return self.merge(attended)
 
 
 def _append(cache: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,12 +89,15 @@ class DecoderOnlyBlock(nn.Module):
         activation: str = "relu",
         eps: float = 1e-5,
     ):
+        check_number(0, eps=eps)
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = CausalSelfAttention(d_model, num_heads, dropout)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.attention_norm = nn.LayerNorm(d_model, eps=eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_norm = nn.LayerNorm(d_model, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
 
     @checked
     def forward(
@@ -129,29 +107,19 @@ class DecoderOnlyBlock(nn.Module):
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-
-        # 1 make attention a function of one array
-        def attend(h):
-            return self.attention(h, mask, cache)
-
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
-
-# %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-7-weights
-class _KeepsWeights:
-    """An attention as a function that returns one tensor; it keeps the weights."""
-
-    def __init__(self, attention: MultiHeadAttention):
-        self.attention = attention
-
-    def __call__(self, query, key, value, mask):
-        output = self.attention(query, key, value, mask, return_weights=True)
-        output, self.weights = output
-        return output
+        # 1 attend, and add to x
+        if self.norm_first:
+            h = self.attention_norm(x)
+            h = x + self.dropout(self.attention(h, mask, cache))
+        else:
+            h = self.attention_norm(x + self.dropout(self.attention(x, mask, cache)))
+        # 2 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward_norm(h)
+            y = h + self.dropout(self.feed_forward(y))
+        else:
+            y = self.feed_forward_norm(h + self.dropout(self.feed_forward(h)))
+        return y
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-8
 class DecoderBlock(nn.Module):
@@ -172,18 +140,17 @@ class DecoderBlock(nn.Module):
         activation: str = "relu",
         eps: float = 1e-5,
     ):
+        check_number(0, eps=eps)
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.self_attention = CausalSelfAttention(d_model, num_heads, dropout)
-        self.self_attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps
-        )
+        self.self_attention_norm = nn.LayerNorm(d_model, eps=eps)
         self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.cross_attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps
-        )
+        self.cross_attention_norm = nn.LayerNorm(d_model, eps=eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_norm = nn.LayerNorm(d_model, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
 
     @checked
     def forward(
@@ -196,29 +163,31 @@ class DecoderBlock(nn.Module):
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also cross-attention's weights."""
-        attend = self.cross_attention
+        # 1 look back, and add to x
+        if self.norm_first:
+            h = self.self_attention_norm(x)
+            h = x + self.dropout(self.self_attention(h, self_mask))
+        else:
+            h = x + self.dropout(self.self_attention(x, self_mask))
+            h = self.self_attention_norm(h)
+        # 2 look at the memory, and add to h
+        query = self.cross_attention_norm(h) if self.norm_first else h
+        attended = self.cross_attention(
+            query, memory, memory, memory_mask, return_weights=return_weights
+        )
         if return_weights:
-            attend = _KeepsWeights(attend)
+            attended, weights = attended
+        h = h + self.dropout(attended)
+        if not self.norm_first:
+            h = self.cross_attention_norm(h)
+        # 3 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward_norm(h)
+            y = h + self.dropout(self.feed_forward(y))
+        else:
+            y = self.feed_forward_norm(h + self.dropout(self.feed_forward(h)))
 
-        # 1 make self-attention a function of one array
-        def look_back(h):
-            return self.self_attention(h, self_mask)
-
-        # 2 make cross-attention a function of one array
-        def look_across(h):
-            return attend(h, memory, memory, memory_mask)
-
-        # 3 look back, and add to x
-        add = self.self_attention_residual
-        h = add(x, look_back)
-        # 4 look at the memory, and add to h
-        add = self.cross_attention_residual
-        h = add(h, look_across)
-        # 5 feed forward, and add to h
-        add = self.feed_forward_residual
-        y = add(h, self.feed_forward)
-
-        return (y, attend.weights) if return_weights else y
+        return (y, weights) if return_weights else y
 
 # %% ../../notebooks/11_decoder/pytorch.ipynb #implementation-10
 class Decoder(nn.Module):
@@ -247,7 +216,7 @@ class Decoder(nn.Module):
             DecoderBlock(d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
             for _ in range(num_layers)
         )
-        self.norm = LayerNorm(d_model, eps) if norm_first else None
+        self.norm = nn.LayerNorm(d_model, eps=eps) if norm_first else None
 
     @checked
     def forward(
@@ -273,31 +242,3 @@ class Decoder(nn.Module):
             x = self.norm(x)
 
         return (x, weights) if return_weights else x
-
-# %% ../../notebooks/11_decoder/pytorch.ipynb #optional-blocks
-_fused_attention, _BLOCK = _causal_attention, 256  # queries at a time
-
-
-def _formula_is_faster(query: Tensor) -> bool:
-    """For a query (batch, heads, length, head_dim), as measured."""
-    on_cpu = query.device.type == "cpu"
-    return on_cpu and query.dtype == torch.bfloat16 and query.shape[2] <= 1024
-
-
-def _causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Dropout):
-    """A whole sequence: each position attends to itself and those before it."""
-    if not _formula_is_faster(query):
-        return _fused_attention(query, key, value, dropout)
-    batch, _, length, head_dim = query.shape
-    merge = "b h n d -> (b h) n d"
-    query, key, value = (rearrange(each, merge) for each in (query, key, value))
-    blocks = []
-    for first in range(0, length, _BLOCK):
-        last = min(first + _BLOCK, length)
-        later = torch.full((last - first, last), -math.inf, dtype=query.dtype)
-        later = later.triu(first + 1)  # added to the scores: -inf at later positions
-        scores = torch.baddbmm(
-            later, query[:, first:last], key[:, :last].mT, alpha=head_dim**-0.5
-        )
-        blocks.append(dropout(scores.softmax(dim=-1)) @ value[:, :last])
-    return rearrange(torch.cat(blocks, dim=1), "(b h) n d -> b h n d", b=batch)

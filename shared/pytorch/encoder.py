@@ -6,10 +6,10 @@ __all__ = ['EncoderBlock', 'Encoder']
 # %% ../../notebooks/08_encoder/pytorch.ipynb #title-3
 from torch import Tensor, nn
 
-from ..checks import check_positive
+from ..checks import check_number, check_positive
 from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention
-from .feed_forward import FeedForward, LayerNorm, ResidualConnection
+from .feed_forward import FeedForward
 
 # %% ../../notebooks/08_encoder/pytorch.ipynb #implementation-2
 class EncoderBlock(nn.Module):
@@ -32,12 +32,15 @@ class EncoderBlock(nn.Module):
         activation: str = "relu",
         eps: float = 1e-5,
     ):
+        check_number(0, eps=eps)
         super().__init__()
         self.d_model, self.num_heads = d_model, num_heads
         self.attention = MultiHeadAttention(d_model, num_heads, dropout)
-        self.attention_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.attention_norm = nn.LayerNorm(d_model, eps=eps)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
-        self.feed_forward_residual = ResidualConnection(d_model, dropout, norm_first, eps)
+        self.feed_forward_norm = nn.LayerNorm(d_model, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
 
     @checked
     def forward(
@@ -46,17 +49,19 @@ class EncoderBlock(nn.Module):
         mask: Bool[Tensor, "#batch #{self.num_heads} #length #length"] | None = None,
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
-
-        # 1 make attention a function of one array
-        def attend(h):
-            return self.attention(h, h, h, mask)
-
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
+        # 1 attend, and add to x
+        if self.norm_first:
+            h = self.attention_norm(x)
+            h = x + self.dropout(self.attention(h, h, h, mask))
+        else:
+            h = self.attention_norm(x + self.dropout(self.attention(x, x, x, mask)))
+        # 2 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward_norm(h)
+            y = h + self.dropout(self.feed_forward(y))
+        else:
+            y = self.feed_forward_norm(h + self.dropout(self.feed_forward(h)))
+        return y
 
 # %% ../../notebooks/08_encoder/pytorch.ipynb #implementation-4
 class Encoder(nn.Module):
@@ -85,7 +90,7 @@ class Encoder(nn.Module):
             EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first, activation, eps)
             for _ in range(num_layers)
         )
-        self.norm = LayerNorm(d_model, eps) if norm_first else None
+        self.norm = nn.LayerNorm(d_model, eps=eps) if norm_first else None
 
     @checked
     def forward(

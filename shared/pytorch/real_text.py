@@ -15,7 +15,7 @@ from ..checks import check_positive
 from ..checks.gpt import check_context
 from ..contracts import Integer, checked
 from ..data.corpus import windows
-from .attention import MultiHeadAttention, causal_mask
+from .attention import causal_mask, scaled_dot_product_attention
 from .gpt import GPTModel
 from .training_in_practice import evaluate
 
@@ -58,10 +58,10 @@ def attention_weights(model: GPTModel, tokens: Integer[Tensor, "length"]):
     x = model.embedding(tokens[None])
     for block in model.blocks:
         # 2 normalize, as the block does
-        h = block.attention_residual.norm(x)
+        h = block.attention_norm(x)
         # 3 attend, and keep the weights
-        attend = MultiHeadAttention.forward
-        _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)
+        q, k, v = block.attention.project(h, h, h)
+        _, of_heads = scaled_dot_product_attention(q, k, v, mask)
         weights.append(of_heads[0])
         # 4 pass through the block
         x = block(x)

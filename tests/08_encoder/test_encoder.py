@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 import torch
+from blocks import dropout_of, norm_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
@@ -39,6 +40,16 @@ def scrambled(module):
     weights = {name: rng.normal(scale=0.4, size=value.shape) for name, value in get_weights(module).items()}
     set_weights(module, {name: value + name.endswith("gamma") for name, value in weights.items()})
     return module
+
+
+RATE_OF = {"numpy": "rate", "pytorch": "p", "keras": "rate"}  # the attribute of a dropout
+
+
+def silence(block, *names: str) -> None:
+    """Set the weights of these layers to 0."""
+    weights = get_weights(block)
+    layers = tuple(f"{name}." for name in names if name)
+    set_weights(block, {name: value * (not name.startswith(layers)) for name, value in weights.items()})
 
 
 def tensor(track: str, array):
@@ -108,8 +119,8 @@ def copy_into(layer: nn.TransformerEncoderLayer, block) -> nn.TransformerEncoder
         "self_attn.out_proj": attention.output,
         "linear1": block.feed_forward.expand,
         "linear2": block.feed_forward.contract,
-        "norm1": block.attention_residual.norm,
-        "norm2": block.feed_forward_residual.norm,
+        "norm1": block.attention_norm,
+        "norm2": block.feed_forward_norm,
     }.items():
         state |= {f"{name}.{part}": value for part, value in ours.state_dict().items()}
     layer.load_state_dict(state)
@@ -127,8 +138,8 @@ def copy_from(block, layer: nn.TransformerEncoderLayer) -> None:
         (block.attention.output, attention.out_proj),
         (block.feed_forward.expand, layer.linear1),
         (block.feed_forward.contract, layer.linear2),
-        (block.attention_residual.norm, layer.norm1),
-        (block.feed_forward_residual.norm, layer.norm2),
+        (block.attention_norm, layer.norm1),
+        (block.feed_forward_norm, layer.norm2),
     ):
         ours.load_state_dict(theirs.state_dict())
 
@@ -317,7 +328,16 @@ def test_permutation_equivariance(track, order, seed):
     assert np.allclose(run(track, encoder, x[:, order]), run(track, encoder, x)[:, order], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("place", ["attention", "attention_residual", "feed_forward", "feed_forward_residual"])
+# Where dropout acts, and what of a sub-layer is set to 0 there, so that the other sum drops nothing.
+PLACES = {
+    "attention": "",
+    "attention_residual": "feed_forward.contract",
+    "feed_forward": "",
+    "feed_forward_residual": "attention.output",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("track", TRACKS)
 def test_every_dropout_acts_in_training(track, place, rng):
     """Each of the four places by itself: with the others silenced, training still differs from evaluation."""
@@ -325,9 +345,10 @@ def test_every_dropout_acts_in_training(track, place, rng):
     block = TRACKS[track].EncoderBlock(**BLOCK, dropout=0.5)
     if track == "keras":
         block.build(x.shape)
-    for name in ("attention", "attention_residual", "feed_forward", "feed_forward_residual"):
-        dropout = getattr(block, name).dropout
-        setattr(dropout, "p" if track == "pytorch" else "rate", 0.5 * (name == place))
+    for name in PLACES:
+        setattr(dropout_of(block, name), RATE_OF[track], 0.0)
+    setattr(dropout_of(block, place), RATE_OF[track], 0.5)
+    silence(block, PLACES[place])
     if track == "keras":
         trained, evaluated = block(x, training=True), block(x)
     else:
@@ -336,12 +357,24 @@ def test_every_dropout_acts_in_training(track, place, rng):
 
 
 @pytest.mark.parametrize("track", TRACKS)
+def test_what_is_dropped_is_what_a_sub_layer_adds(track, rng):
+    """If neither adds anything, a block in pre-norm order returns its input, in training, too."""
+    x = tensor(track, rng.normal(size=(2, 6, 8)).astype("float32"))
+    block = TRACKS[track].EncoderBlock(**BLOCK, dropout=0.5, norm_first=True)
+    if track == "keras":
+        block.build(x.shape)
+    silence(block, "attention.output", "feed_forward.contract")
+    trained = block(x, training=True) if track == "keras" else block.train()(x)
+    assert np.array_equal(as_numpy(trained), as_numpy(x))
+
+
+@pytest.mark.parametrize("track", TRACKS)
 def test_the_rate_of_dropout_reaches_every_part(track):
     for name, arguments in (("EncoderBlock", {}), ("Encoder", {"num_layers": 2})):
         module = getattr(TRACKS[track], name)(**BLOCK, dropout=0.3, **arguments)
         for block in getattr(module, "blocks", [module]):
-            for part in (block.attention, block.attention_residual, block.feed_forward, block.feed_forward_residual):
-                assert getattr(part.dropout, "p" if track == "pytorch" else "rate") == 0.3
+            for place in PLACES:
+                assert getattr(dropout_of(block, place), RATE_OF[track]) == 0.3
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -365,9 +398,7 @@ def test_eps_reaches_every_norm(track, norm_first):
     """1e-5 unless another is given; in the blocks, and behind the last of them."""
     for arguments, expected in (({}, 1e-5), ({"eps": 1e-3}, 1e-3)):
         encoder = TRACKS[track].Encoder(**BLOCK, norm_first=norm_first, num_layers=2, **arguments)
-        norms = [
-            part.norm for block in encoder.blocks for part in (block.attention_residual, block.feed_forward_residual)
-        ]
+        norms = [norm_of(block, name) for block in encoder.blocks for name in ("attention", "feed_forward")]
         norms += [encoder.norm] if norm_first else []
         assert [getattr(norm, "epsilon" if track == "keras" else "eps") for norm in norms] == [expected] * len(norms)
 

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import torch
+from blocks import dropout_of
 from keras import ops
 from torch import nn
 from torch.nn import functional as F
@@ -18,6 +19,7 @@ from shared.arrays import as_numpy
 from shared.conformance import laws
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
+from shared.pytorch.attention import MultiHeadAttention
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 every_track = pytest.mark.parametrize("track", TRACKS)
@@ -135,13 +137,11 @@ def test_numpy_one_seed_one_decoder(inputs):
 def copy_into(layer: nn.Module, block) -> nn.Module:
     """Our block's weights into PyTorch's decoder layer, or encoder layer if the block has no memory."""
     memory = isinstance(block, pytorch_track.DecoderBlock)
-    own, residual = (
-        (block.self_attention, block.self_attention_residual) if memory else (block.attention, block.attention_residual)
-    )
-    attentions, norms = {"self_attn": own}, [residual.norm]
+    own, norm = (block.self_attention, block.self_attention_norm) if memory else (block.attention, block.attention_norm)
+    attentions, norms = {"self_attn": own}, [norm]
     if memory:
         attentions["multihead_attn"] = block.cross_attention
-        norms.append(block.cross_attention_residual.norm)
+        norms.append(block.cross_attention_norm)
     state = {}
     for name, ours in attentions.items():
         for part in ("weight", "bias"):
@@ -149,7 +149,7 @@ def copy_into(layer: nn.Module, block) -> nn.Module:
             state[f"{name}.in_proj_{part}"] = torch.cat(packed)
             state[f"{name}.out_proj.{part}"] = getattr(ours.output, part)
     parts = {"linear1": block.feed_forward.expand, "linear2": block.feed_forward.contract}
-    parts |= {f"norm{i + 1}": norm for i, norm in enumerate([*norms, block.feed_forward_residual.norm])}
+    parts |= {f"norm{i + 1}": norm for i, norm in enumerate([*norms, block.feed_forward_norm])}
     for name, ours in parts.items():
         state |= {f"{name}.{part}": value for part, value in ours.state_dict().items()}
     layer.load_state_dict(state)
@@ -232,16 +232,13 @@ def test_pytorch_dropout_acts_where_torch_nn_drops():
     assert torch.allclose(ours.var(dim=0), theirs.var(dim=0), rtol=0.25)
 
 
-@pytest.mark.parametrize(("plain", "block"), [(False, 256), (True, 256), (True, 4)], ids=["sdpa", "triangle", "blocks"])
-def test_pytorch_ways_to_a_causal_mask_agree(plain, block, rng, monkeypatch):
-    """With and without PyTorch's flag, in one block or more, outputs and gradients are chapter 06's with the mask."""
-    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
-    monkeypatch.setattr(pytorch_track, "_BLOCK", block)
-    attention = pytorch_track.CausalSelfAttention(8, 2).double()
+def test_pytorch_ways_to_a_causal_mask_agree(rng):
+    """With PyTorch's flag, beside another mask and behind an empty cache, outputs and gradients are chapter 06's with the mask."""
+    attention, general = pytorch_track.CausalSelfAttention(8, 2).double(), MultiHeadAttention(8, 2).double()
+    general.load_state_dict(attention.state_dict())
     x, grad_output = torch.tensor(rng.normal(size=(2, 3, 6, 8)))
     x.requires_grad_()
-    causal = torch.ones(6, 6, dtype=torch.bool).tril()
-    expected = super(type(attention), attention).forward(x, x, x, causal)
+    expected = general(x, x, x, torch.ones(6, 6, dtype=torch.bool).tril())
     ways = attention(x), attention(x, torch.ones(1, 1, 1, 6, dtype=torch.bool)), attention(x, cache=ListCache())
     for y in ways:
         assert torch.allclose(y, expected, rtol=0, atol=1e-12)
@@ -249,37 +246,43 @@ def test_pytorch_ways_to_a_causal_mask_agree(plain, block, rng, monkeypatch):
         assert torch.allclose(*grads, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
-def test_pytorch_dropout_of_weights_acts_on_every_way(plain, monkeypatch):
-    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
+def test_pytorch_dropout_of_weights_acts_on_every_way():
     attention, silent = (pytorch_track.CausalSelfAttention(8, 2, rate) for rate in (0.5, 0.0))
     silent.load_state_dict(attention.state_dict())
     x, mask = torch.randn(2, 6, 8), torch.ones(1, 1, 1, 6, dtype=torch.bool)
     for arguments in ({}, {"mask": mask}):
         assert not torch.allclose(attention.train()(x, **arguments), attention(x, **arguments))
         assert torch.equal(attention.eval()(x, **arguments), silent(x, **arguments))
-    many = attention.train()(x[:1].expand(4000, 6, 8))
-    assert torch.allclose(many.mean(dim=0), silent(x[0:1])[0], atol=0.05)
+        many = attention.train()(x[:1].expand(4000, 6, 8), **arguments)
+        assert torch.allclose(many.mean(dim=0), silent(x[0:1], **arguments)[0], atol=0.05)
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["sdpa", "triangle"])
-def test_pytorch_flag_is_used_only_where_it_is_right(plain, monkeypatch):
+def test_pytorch_flag_is_used_only_where_it_is_right(monkeypatch):
     """Without another mask and behind no cached position the triangle from the top left is ours, and nowhere else."""
     flags = []
 
     def watch(*arguments, original=F.scaled_dot_product_attention, **named):
-        flags.append((len(arguments) > 3 and arguments[3] is not None, named.get("is_causal", False)))
+        flags.append((named["attn_mask"] is not None, named["is_causal"]))
         return original(*arguments, **named)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", watch)
-    monkeypatch.setattr(pytorch_track, "_formula_is_faster", lambda query: plain)
     attention, cache, x = pytorch_track.CausalSelfAttention(8, 2), ListCache(), torch.randn(2, 3, 8)
-    flag = [] if plain else [(False, True)]  # a mask is given, the flag is set
     attention(x), attention(x, torch.ones(1, 1, 3, 3, dtype=torch.bool))
-    assert flags == [*flag, (True, False)]
+    assert flags == [(False, True), (True, False)]  # a mask is given, the flag is set
     flags.clear()
     attention(x, cache=cache), attention(x, cache=cache), attention(x[:, :1], cache=cache)
-    assert flags == [*flag, (True, False), (False, False)]
+    assert flags == [(False, True), (True, False), (False, False)]
+
+
+@ORDERS
+def test_pytorch_compiles_to_one_graph_whatever_the_length(norm_first, inputs):
+    """PyTorch's flag is a bool, though a length is a symbol while it is recorded."""
+    x, memory = map(torch.tensor, inputs.values())
+    for name, rest in (("DecoderOnlyBlock", ()), ("DecoderBlock", (memory,)), ("Decoder", (memory,))):
+        module = make("pytorch", name, norm_first=norm_first)
+        compiled = torch.compile(module, fullgraph=True, backend="eager", dynamic=True)
+        for length in (5, 3, 1):
+            assert torch.equal(compiled(x[:, :length], *rest), module(x[:, :length], *rest))
 
 
 @pytest.mark.tensorflow
@@ -318,18 +321,6 @@ def test_keras_dropout_of_weights_acts_on_every_way():
         assert np.array_equal(as_numpy(attention(x, **arguments)), as_numpy(plain(x, **arguments)))
         many = as_numpy(attention(ops.tile(x[:1], (4000, 1, 1)), training=True, **arguments))
         assert np.allclose(many.mean(axis=0), as_numpy(plain(x[:1], **arguments))[0], atol=0.05)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "length", "formula"),
-    [(torch.bfloat16, 1024, True), (torch.bfloat16, 1025, False), (torch.float32, 6, False), (torch.float64, 6, False)],
-)
-def test_pytorch_takes_the_formula_in_bfloat16_up_to_1024_positions(dtype, length, formula):
-    query, key, value = torch.randn(3, 2, 2, length, 4)
-    assert pytorch_track._formula_is_faster(query.to(dtype)) is formula
-    y = pytorch_track._causal_attention(query.to(dtype), key.to(dtype), value.to(dtype), torch.nn.Dropout(0.0))
-    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    assert y.dtype == dtype and torch.allclose(y.float(), expected, atol=0.05 if dtype == torch.bfloat16 else 1e-5)
 
 
 @every_track
@@ -446,26 +437,44 @@ def test_a_position_is_what_it_would_be_at_the_end(track, name, inputs):
         assert np.allclose(run(track, module, x[:, :length], *memory), whole[:, :length], rtol=0, atol=1e-5)
 
 
-PLACES = ["self_attention", "cross_attention", "feed_forward"]
-PLACES += [f"{place}_residual" for place in PLACES]
+# Where dropout acts, and whose outputs are set to 0 there, so that the other sums drop nothing.
+OUTPUTS = {"self_attention": "output", "cross_attention": "output", "feed_forward": "contract"}
+PLACES = dict.fromkeys(OUTPUTS, ())
+PLACES |= {
+    f"{name}_residual": tuple(f"{each}.{layer}." for each, layer in OUTPUTS.items() if each != name) for name in OUTPUTS
+}
+
+
+def silence(block, layers: tuple[str, ...]) -> None:
+    """Set the weights of these layers to 0."""
+    weights = get_weights(block)
+    set_weights(block, {name: value * (not name.startswith(layers)) for name, value in weights.items()})
 
 
 @pytest.mark.parametrize("place", PLACES)
 @every_track
 def test_every_dropout_acts_in_training(track, place, inputs):
     """Each of the six places by itself: with the others silenced, training still differs from evaluation."""
-    block = make(track, "DecoderBlock", dropout=0.5)
+    block, rate = make(track, "DecoderBlock", dropout=0.5), "p" if track == "pytorch" else "rate"
     for name in PLACES:
-        part, rate = getattr(block, name), 0.5 * (name == place)
-        if track == "keras" and name.endswith("attention"):  # our layer is a shell around Keras' own
-            part.dropout.rate = rate
-        else:
-            setattr(part.dropout, "p" if track == "pytorch" else "rate", rate)
+        setattr(dropout_of(block, name), rate, 0.0)
+    setattr(dropout_of(block, place), rate, 0.5)
+    silence(block, PLACES[place])
     outputs = []
     for training in (True, False):
         module, mode = in_mode(track, block, training)
         outputs.append(run(track, module, *inputs.values(), **mode))
     assert not np.allclose(*outputs)
+
+
+@pytest.mark.parametrize("name", ["DecoderBlock", "DecoderOnlyBlock"])
+@every_track
+def test_what_is_dropped_is_what_a_sub_layer_adds(track, name, inputs):
+    """If none adds anything, a block in pre-norm order returns its input, in training, too."""
+    module, mode = in_mode(track, make(track, name, dropout=0.5, norm_first=True), True)
+    silence(module, ("attention.output.", *(f"{each}.{layer}." for each, layer in OUTPUTS.items())))
+    given = [inputs["x"]] + [inputs["memory"]] * (name in WITH_MEMORY)
+    assert np.allclose(run(track, module, *given, **mode), given[0], rtol=0, atol=1e-6)  # Keras computes in float32
 
 
 @every_track
@@ -509,7 +518,7 @@ def test_eps_reaches_every_norm(track):
             children = getattr(module, "modules", None) or (lambda module=module: module._flatten_layers())
             parts = list(children())
         norms = [getattr(part, "norm", part) for part in parts]
-        found = [each for each in norms if type(each).__name__ == "LayerNorm"]
+        found = [each for each in norms if type(each).__name__ in ("LayerNorm", "LayerNormalization")]
         assert len(found) >= 2
         assert {getattr(each, "eps", getattr(each, "epsilon", None)) for each in found} == {0.5}
 

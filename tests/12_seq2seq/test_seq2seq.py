@@ -120,7 +120,7 @@ def library_twin(model, norm_first):
             for name, each in (("linear1", block.feed_forward.expand), ("linear2", block.feed_forward.contract)):
                 state |= {f"{name}.{part}": value for part, value in each.state_dict().items()}
             for number, name in enumerate((*attentions, "feed_forward"), start=1):
-                norm = getattr(block, f"{name}_residual").norm
+                norm = getattr(block, f"{name}_norm")
                 state |= {f"norm{number}.{part}": value for part, value in norm.state_dict().items()}
             layer.load_state_dict(state)
         theirs.norm = theirs.norm if norm_first else None

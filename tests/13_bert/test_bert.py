@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import torch
+from blocks import norm_of
 from safetensors.numpy import load_file, save_file
 from scipy.special import softmax
 
@@ -201,7 +202,7 @@ def test_keras_and_the_others_give_every_norm_its_eps(track):
         model = make(track, **arguments)
         norms = [model.embedding.norm, model.head.norm]
         for block in model.encoder.blocks:
-            norms += [block.attention_residual.norm, block.feed_forward_residual.norm]
+            norms += [norm_of(block, "attention"), norm_of(block, "feed_forward")]
         assert [getattr(norm, "epsilon" if track == "keras" else "eps") for norm in norms] == [expected] * 6
 
 
