@@ -1,5 +1,9 @@
 """Chapter 02: the object and the function are one model, in each track and across the three."""
 
+import ast
+import json
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -13,7 +17,7 @@ import shared.numpy.models as numpy_models
 import shared.pytorch.models as pytorch_models
 from shared import next_word, parity
 from shared.arrays import as_numpy
-from shared.frameworks.weights import get_weights, set_weights
+from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
 
 SIZES = {"in_features": 5, "hidden_features": 7, "out_features": 3}
 
@@ -254,9 +258,127 @@ def test_keras_loads_weights_by_number_and_not_by_name(tmp_path):
 
 
 @pytest.mark.keras
+@pytest.mark.parametrize("at_first", [True, False])
+def test_what_keras_does_with_trainable_after_a_fit(at_first, rng):
+    """What the Keras notebook says of the three backends; a change before the first fit counts in all of them."""
+    x, y = rng.normal(size=(8, 3)), rng.normal(size=(8, 1))
+    layer = keras.layers.Dense(4)
+    net = keras.Sequential([keras.Input((3,)), layer, keras.layers.Dense(1)])
+
+    def moves() -> bool:
+        before = as_numpy(layer.kernel).copy()
+        net.fit(x, y, verbose=0)
+        return not np.array_equal(as_numpy(layer.kernel), before)
+
+    layer.trainable = at_first
+    net.compile("sgd", "mse")
+    assert moves() is at_first
+    layer.trainable = not at_first
+    backend = keras.backend.backend()
+    if backend == "jax" or (backend == "torch" and not at_first):
+        with pytest.raises(ValueError):
+            moves()
+    else:
+        assert moves() is (at_first and backend == "tensorflow")
+    if backend == "jax":  # where the failed fit has emptied the variables
+        return
+    net.compile("sgd", "mse")
+    assert moves() is not at_first
+
+
+@pytest.mark.keras
 def test_a_frozen_batch_norm_of_keras_computes_as_in_evaluation(rng):
     norm = keras.layers.BatchNormalization(trainable=False)
     x = rng.normal(size=(8, 2)) + 5
     outputs = keras.ops.convert_to_numpy(norm(x, training=True))
     np.testing.assert_allclose(outputs, x / np.sqrt(1 + norm.epsilon), rtol=1e-5)
     assert not keras.ops.convert_to_numpy(norm.moving_mean).any()
+
+
+def test_functional_call_ignores_other_names_unless_it_is_strict():
+    model, x = nn.Linear(8, 8), torch.ones(2, 8)
+    other = {"kernel": torch.zeros(8, 8), "bias": model.bias.detach()}
+    assert torch.equal(torch.func.functional_call(model, other, (x,)), model(x))
+    with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'kernel'"):
+        torch.func.functional_call(model, other, (x,), strict=True)
+
+
+def test_a_module_on_meta_has_new_parameters():
+    model = nn.Linear(2, 2)
+    weight = model.weight
+    assert model.double().weight is weight and model.to("meta").weight is not weight
+
+
+# The dictionary of compare
+
+COMPARE = Path(__file__).resolve().parents[2] / "notebooks/02_models/compare.ipynb"
+
+
+def dictionary() -> list[tuple[str, ...]]:
+    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
+    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
+    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
+
+
+class Plain(nn.Module):
+    """The network in PyTorch without the course's checks, which torch.fx can't trace."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.readout = nn.Linear(8, 32), nn.Linear(32, 1)
+
+    def forward(self, x):
+        return self.readout(torch.relu(self.hidden(x)))
+
+
+def of_numpy(x, y) -> dict:
+    names = {**vars(numpy_models), "save_weights": save_weights, "load_weights": load_weights}
+    return names | {"model": numpy_models.MLP(8, 32, 1, rng=0), "self": numpy_models.Module(), "x": x, "y": y}
+
+
+def of_pytorch(x, y) -> dict:
+    return {"model": Plain(), "self": nn.Module(), "x": torch.from_numpy(x), "y": torch.from_numpy(y)}
+
+
+def of_keras(x, y) -> dict:
+    inputs = keras.Input((8,))
+    hidden = keras.layers.Dense(32, activation="relu", name="hidden")(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(1, name="readout")(hidden))
+    return {"model": model, "self": keras.layers.Layer(), "x": x, "y": y}
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize(
+    ("column", "given"), [(1, of_numpy), (2, of_pytorch), (3, of_keras)], ids=["numpy", "pytorch", "keras"]
+)
+def test_every_call_of_the_dictionary_runs_as_typed(column, given, rng, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x, y = (rng.normal(size=(48, size)).astype("float32") for size in (8, 1))
+    names = {"np": np, "torch": torch, "keras": keras} | given(x, y)
+    kernel = get_weights(names["model"])["hidden.kernel"].copy()
+    for row in dictionary():
+        if row[0] == "the parameters as arrays":
+            arrays = eval(row[column], names)
+        exec(compile(row[column], row[0], "exec"), names)  # noqa: S102 - what the page shows
+    if column == 2:
+        arrays = [arrays["hidden.weight"].T]
+    if column > 1:  # copies: the model has been trained and reinitialized since
+        assert np.array_equal(arrays[0], kernel)
+        assert not np.array_equal(get_weights(names["model"])["readout.kernel"], arrays[-1])
+
+
+def test_the_dictionary_compiles_in_place_and_exports_no_batch_of_one(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rows = {row[0]: row[2] for row in dictionary()}
+    names = {"torch": torch, "model": Plain(), "x": torch.ones(1, 8)}
+    with pytest.raises(ValueError, match="conflicts"):
+        exec(rows["save and load the whole model"], names)  # noqa: S102 - what the page shows
+    names["x"] = torch.ones(2, 8)
+    exec(rows["save and load the whole model"], names)  # noqa: S102 - what the page shows
+    loaded = torch.export.load("mlp.pt2").module()
+    assert loaded(torch.ones(5, 8)).shape == (5, 1)
+    with pytest.raises(NotImplementedError):
+        loaded.eval()
+    exec(rows["compile"], names)  # noqa: S102 - what the page shows
+    assert "hidden.weight" in names["model"].state_dict()
+    assert "_orig_mod.hidden.weight" in torch.compile(names["model"]).state_dict()

@@ -3,6 +3,7 @@
 import ast
 import copy
 import json
+import math
 import pickle
 import random
 import re
@@ -581,6 +582,30 @@ def test_padding_idx_is_no_mask():
     assert torch.nn.Embedding.from_pretrained(torch.ones(4, 2), padding_idx=0).weight[0].all()
 
 
+@pytest.mark.keras
+def test_the_mean_of_no_token_is_zero_in_pytorch_and_nan_in_keras():
+    table = torch.nn.EmbeddingBag(4, 2, mode="mean", padding_idx=0)
+    assert not table(torch.zeros(1, 3, dtype=torch.long)).any()
+    vectors = keras.layers.Embedding(4, 2, mask_zero=True)(np.zeros((1, 3), int))
+    assert np.isnan(keras.ops.convert_to_numpy(keras.layers.GlobalAveragePooling1D()(vectors))).all()
+
+
+@pytest.mark.tensorflow
+def test_text_vectorization_knows_ascii_alone():
+    layer = keras.layers.TextVectorization()
+    layer.adapt(["\u00c9cole \u201cHi\u201d, DON'T"])
+    assert set(layer.get_vocabulary()[2:]) == {"\u00c9cole", "\u201chi\u201d", "dont"}
+
+
+def test_the_library_s_ready_made_tokenizer_ignores_the_switch():
+    from tokenizers import ByteLevelBPETokenizer
+
+    pairs = ByteLevelBPETokenizer()
+    pairs.train_from_iterator(SENTENCES[:20], 300, special_tokens=["<end>"], show_progress=False)
+    pairs.encode_special_tokens = True
+    assert pairs.encode("<end>").ids == [0]
+
+
 # The dictionary of compare
 
 COMPARE = Path(__file__).resolve().parents[2] / "notebooks/04_tokenization/compare.ipynb"
@@ -600,7 +625,16 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     import tokenizers
 
     monkeypatch.chdir(tmp_path)
-    names = {"json": json, "re": re, "np": np, "torch": torch, "tokenizers": tokenizers, "keras": keras, "tf": tf}
+    names = {
+        "json": json,
+        "math": math,
+        "re": re,
+        "np": np,
+        "torch": torch,
+        "tokenizers": tokenizers,
+        "keras": keras,
+        "tf": tf,
+    }
     names |= vars(numpy_track) if column == 1 else {}
     names |= {"rng": np.random.default_rng(0), "strings": SENTENCES, "labels": [1.0] * len(SENTENCES)}
     names["rows"] = [numpy_track.SimpleTokenizer(SENTENCES).encode(each) for each in SENTENCES]
@@ -618,6 +652,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
         first, second = (list(names["SimilarLengths"]()) for _ in range(2))
         assert first != second and max(map(len, first)) == 32
         assert sorted(i for batch in first for i in batch) == list(range(len(SENTENCES)))
+        assert len(names["SimilarLengths"]()) == len(first)
 
 
 # Bad input

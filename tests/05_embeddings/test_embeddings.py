@@ -488,6 +488,122 @@ def test_keras_mixed_precision_rounds_vectors_and_no_ids(policy):
         assert np.array_equal(given, same) and not np.array_equal(given, rounded)
 
 
+# What the pages say of the libraries
+
+
+def test_a_pretrained_table_is_not_copied():
+    table = torch.zeros(4, 2)
+    for handed_in, shared_memory in ((table, True), (table.clone(), False)):
+        layer = torch.nn.Embedding.from_pretrained(handed_in, freeze=False)
+        assert (layer.weight.data_ptr() == table.data_ptr()) is shared_memory
+
+
+@pytest.mark.parametrize(("name", "options", "moves"), [("SGD", {"momentum": 0.9}, True), ("SparseAdam", {}, False)])
+def test_momentum_moves_absent_rows_but_in_sparse_adam(name, options, moves):
+    layer = torch.nn.Embedding(2, 1, sparse=True)
+    optimizer = getattr(torch.optim, name)(layer.parameters(), lr=0.001, **options)
+    values = []
+    for row in (0, 1):
+        optimizer.zero_grad()
+        layer(torch.tensor([row])).sum().backward()
+        optimizer.step()
+        values.append(layer.weight[0].item())
+    assert (values[0] != values[1]) is moves
+
+
+def test_a_table_with_max_norm_must_be_read_before_it_is_used():
+    for lookup_first in (True, False):
+        layer = torch.nn.Embedding(4, 2, max_norm=1.0)
+        torch.nn.init.ones_(layer.weight)
+        used = None if lookup_first else (layer.weight**2).sum()
+        rows = layer(torch.tensor([1])).sum()
+        if lookup_first:
+            ((layer.weight**2).sum() + rows).backward()
+        else:
+            with pytest.raises(RuntimeError, match="inplace"):
+                (used + rows).backward()
+
+
+@pytest.mark.keras
+def test_the_loss_of_no_target():
+    from shared.numpy.training import cross_entropy
+
+    logits, none = np.zeros((2, 3, 5), "float32"), np.full((2, 3), -1)
+    with pytest.raises(ValueError, match="ignore_index"):
+        cross_entropy(logits, none, ignore_index=-1)
+    in_torch = torch.nn.functional.cross_entropy(torch.zeros(6, 5), torch.full((6,), -1), ignore_index=-1)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)
+    assert in_torch.isnan() and float(loss(none, logits)) == 0
+
+
+class AccuracyOfTargets(keras.metrics.SparseCategoricalAccuracy):
+    """That of the Keras notebook."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        is_target = keras.ops.cast(y_true >= 0, "float32")
+        return super().update_state(y_true, y_pred, sample_weight=is_target)
+
+
+@pytest.mark.keras
+def test_a_metric_counts_what_the_loss_leaves_out():
+    targets = np.array([[1, 2, 0, -1], [2, 1, -1, -1]])
+    logits = 20 * np.eye(3, dtype="float32")[np.maximum(targets, 0)]
+    model = keras.Sequential([keras.Input((4, 3)), keras.layers.Identity()])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)
+    model.compile(loss=loss, metrics=["accuracy", AccuracyOfTargets()])
+    assert model.evaluate(logits, targets, verbose=0)[1:] == [5 / 8, 1]
+
+
+@pytest.mark.keras
+def test_low_rank_matrices_of_a_frozen_table_are_frozen_too():
+    for trainable, expected in ((False, 0), (True, 2)):
+        layer = keras.layers.Embedding(87, 16)
+        layer.build()
+        layer.trainable = False
+        layer.trainable = trainable
+        layer.enable_lora(4)
+        assert len(layer.trainable_variables) == expected
+
+
+def own_optimizer(variable):
+    return keras.optimizers.SGD(0.0) if "table" in variable.path else keras.optimizers.Adam(0.01)
+
+
+@pytest.mark.keras
+def test_keras_gives_each_variable_its_optimizer():
+    table, readout = keras.layers.Embedding(5, 4, name="table"), keras.layers.Dense(5)
+    model = keras.Sequential([keras.Input((2,)), table, readout])
+    before = [each.copy() for each in model.get_weights()]
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.MultiOptimizer(own_optimizer), loss)
+    model.fit(np.array([[1, 2], [2, 3]]), np.array([[1, 2], [2, 3]]), verbose=0)
+    assert [np.array_equal(old, new) for old, new in zip(before, model.get_weights())] == [True, False, False]
+
+
+@pytest.mark.keras
+def test_an_id_outside_the_table_on_each_backend():
+    layer, outside = keras.layers.Embedding(5, 2), np.array([9])
+    layer.build()
+    if keras.backend.backend() == "jax":
+        assert np.isnan(as_numpy(layer(outside))).all()
+    else:
+        with pytest.raises(Exception, match="9|range"):
+            layer(outside)
+
+
+class Unregistered(keras.layers.Dense):
+    pass
+
+
+@pytest.mark.keras
+def test_an_unregistered_class_is_not_found_where_it_exists(tmp_path):
+    keras.Sequential([keras.Input((2,)), Unregistered(3)]).save(tmp_path / "model.keras")
+    with pytest.raises(TypeError, match="Could not locate class 'Unregistered'"):
+        keras.saving.load_model(tmp_path / "model.keras")
+    given = {"Unregistered": Unregistered}
+    assert keras.saving.load_model(tmp_path / "model.keras", custom_objects=given).output_shape == (None, 3)
+
+
 # The dictionary of compare
 
 COMPARE = Path(__file__).resolve().parents[2] / "notebooks/05_embeddings/compare.ipynb"
