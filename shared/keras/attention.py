@@ -149,6 +149,17 @@ class MultiHeadAttention(layers.Layer):
         """
         mask = join_masks(mask, expand_mask(key_mask))
 
+        # 1 to 2 project the inputs, split into heads
+        q, k, v = self.project(query, key, value)
+        # 3 to 6 score, hide, weigh, average
+        attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
+        # 7 merge the heads and mix them
+        output = self.merge(attended)
+
+        return (output, weights) if return_weights else output
+
+    def project(self, query, key, value):
+        """Queries, keys and values of the heads, (batch, heads, length, head_dim)."""
         # 1 project the inputs
         q = self.query_dense(query)
         k = self.key_dense(key)
@@ -157,12 +168,11 @@ class MultiHeadAttention(layers.Layer):
         q = split_heads(q, self.num_heads)
         k = split_heads(k, self.num_heads)
         v = split_heads(v, self.num_heads)
-        # 3 to 6 score, hide, weigh, average
-        attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
-        # 7 merge the heads and mix them
-        output = self.output_dense(merge_heads(attended))
+        return q, k, v
 
-        return (output, weights) if return_weights else output
+    def merge(self, attended):
+        """What the heads found, in one: (batch, length_q, d_model)."""
+        return self.output_dense(merge_heads(attended))
 
     def compute_mask(self, query, previous_mask=None):
         return private.mask_of(query)

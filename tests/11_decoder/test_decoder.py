@@ -391,12 +391,12 @@ def test_names_and_shapes_of_weights(track, norm_first):
 
 @every_track
 def test_attributes_stand_in_the_same_order(track):
-    expected = ["self_attention", "self_attention_residual", "cross_attention", "cross_attention_residual"]
-    expected += ["feed_forward", "feed_forward_residual"]
+    expected = ["self_attention", "self_attention_norm", "cross_attention", "cross_attention_norm"]
+    expected += ["feed_forward", "feed_forward_norm"]
     names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderBlock"))))
     assert names == expected
     names = list(dict.fromkeys(name.split(".")[0] for name in get_weights(make(track, "DecoderOnlyBlock"))))
-    assert names == ["attention", "attention_residual", "feed_forward", "feed_forward_residual"]
+    assert names == ["attention", "attention_norm", "feed_forward", "feed_forward_norm"]
 
 
 # What a decoder may see
@@ -447,20 +447,35 @@ def test_a_position_is_what_it_would_be_at_the_end(track, name, inputs):
 
 
 PLACES = ["self_attention", "cross_attention", "feed_forward"]
-PLACES += [f"{place}_residual" for place in PLACES]
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("adds", [False, True], ids=["inside", "what it adds"])
+def test_keras_every_dropout_acts_in_training(place, adds, inputs):
+    """Each of the six places by itself: the sub-layers that aren't asked add nothing, so one dropout can act on all sums."""
+    block, ends = make("keras", "DecoderBlock", dropout=0.5), ("attention.output", "feed_forward.contract")
+    weights = get_weights(block)
+    silent = {name for name in weights if any(end in name for end in ends) and not name.startswith(place)}
+    assert len(silent) == 4  # two kernels and two biases
+    set_weights(block, {name: value * (name not in silent) for name, value in weights.items()})
+    for part in (block, block.self_attention, block.cross_attention, block.feed_forward):
+        part.dropout.rate = 0.5 * (part is (block if adds else getattr(block, place)))
+    outputs = [run("keras", block, *inputs.values(), training=training) for training in (True, False)]
+    assert not np.allclose(*outputs)
+
+
+PLACES = [*PLACES, *(f"{place}_residual" for place in PLACES)]
 
 
 @pytest.mark.parametrize("place", PLACES)
-@every_track
+@pytest.mark.parametrize("track", ["numpy", "pytorch"])
 def test_every_dropout_acts_in_training(track, place, inputs):
     """Each of the six places by itself: with the others silenced, training still differs from evaluation."""
     block = make(track, "DecoderBlock", dropout=0.5)
     for name in PLACES:
         part, rate = getattr(block, name), 0.5 * (name == place)
-        if track == "keras" and name.endswith("attention"):  # our layer is a shell around Keras' own
-            part.dropout.rate = rate
-        else:
-            setattr(part.dropout, "p" if track == "pytorch" else "rate", rate)
+        setattr(part.dropout, "p" if track == "pytorch" else "rate", rate)
     outputs = []
     for training in (True, False):
         module, mode = in_mode(track, block, training)
@@ -509,7 +524,7 @@ def test_eps_reaches_every_norm(track):
             children = getattr(module, "modules", None) or (lambda module=module: module._flatten_layers())
             parts = list(children())
         norms = [getattr(part, "norm", part) for part in parts]
-        found = [each for each in norms if type(each).__name__ == "LayerNorm"]
+        found = [each for each in norms if type(each).__name__ in ("LayerNorm", "LayerNormalization")]
         assert len(found) >= 2
         assert {getattr(each, "eps", getattr(each, "epsilon", None)) for each in found} == {0.5}
 

@@ -201,7 +201,10 @@ def test_keras_and_the_others_give_every_norm_its_eps(track):
         model = make(track, **arguments)
         norms = [model.embedding.norm, model.head.norm]
         for block in model.encoder.blocks:
-            norms += [block.attention_residual.norm, block.feed_forward_residual.norm]
+            if track == "keras":
+                norms += [block.attention_norm, block.feed_forward_norm]
+            else:
+                norms += [block.attention_residual.norm, block.feed_forward_residual.norm]
         assert [getattr(norm, "epsilon" if track == "keras" else "eps") for norm in norms] == [expected] * 6
 
 
@@ -223,7 +226,7 @@ def test_keras_and_the_others_have_an_exact_gelu_in_blocks_and_head(track, rng):
     np.testing.assert_allclose(as_numpy(logits), h @ table.T + w["bias"], atol=2e-5)
     network = model.encoder.blocks[0].feed_forward
     if track == "keras":
-        assert network.config["activation"] == "gelu"
+        assert network.activation == "gelu"
     else:
         point = np.array([[2.2]])
         given = torch.tensor(point) if track == "pytorch" else point

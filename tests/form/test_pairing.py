@@ -39,16 +39,19 @@ EXTRAS = {
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
         "MutationModel",  # a function in Keras, `build_model`
+        *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),  # Keras' goes around a layer
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
         *("generator", "use_cache"),  # a `torch.Generator`; what Keras compiles has a cache
         *("LoRA", "MutationModel"),
+        *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),
     },
     "keras": {
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
         *("Rearrange", "Reduce"),  # those of einops need TensorFlow, and custom_objects to be loaded
+        "ResidualConnection(layer)",  # a `layers.Wrapper`
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
         "generate(seed)",  # as `keras.random` takes it
     },
