@@ -180,7 +180,7 @@ def _run_numpy(
         for (name, x), gradient in zip(inputs.items(), input_gradients)
         if x.dtype.kind == "f"
     }
-    return values | {f"gradient of {name}": gradient for name, gradient in module.gradients().items()}
+    return values | {f"gradient of {name}": slot.parameter.grad for name, slot in slots(module).items()}
 
 
 def _run_pytorch(

@@ -12,7 +12,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..checks import check_choice, check_length, check_positive, check_rate, check_tokens
+from ..checks import check_choice, check_length, check_positive, check_rate
+from ..checks import check_tokens
 from ..checks.bert import check_masking, check_segments
 from ..contracts import Bool, Float, Integer, checked
 from .. import private

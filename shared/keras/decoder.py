@@ -188,9 +188,13 @@ class DecoderBlock(private.KeepsMask, layers.Layer):
         self.activation = activation
         self.eps = eps
         dtype = self.dtype_policy
-        self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, dtype=dtype)
+        self.self_attention = CausalSelfAttention(
+            d_model, num_heads, dropout, dtype=dtype
+        )
         self.self_attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout, dtype=dtype)
+        self.cross_attention = MultiHeadAttention(
+            d_model, num_heads, dropout, dtype=dtype
+        )
         self.cross_attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
         self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)

@@ -149,6 +149,24 @@ class MultiHeadAttention(Module):
         self.output = Linear(d_model, d_model, rng)
         self.dropout = Dropout(dropout, rng)
 
+    def project(
+        self, query: ndarray, key: ndarray, value: ndarray
+    ) -> tuple[ndarray, ndarray, ndarray]:
+        """Query, key and value of each head, (batch, heads, length, head_dim)."""
+        # 1 project the inputs
+        q = self.query(query)
+        k = self.key(key)
+        v = self.value(value)
+        # 2 split into heads
+        q = split_heads(q, self.num_heads)
+        k = split_heads(k, self.num_heads)
+        v = split_heads(v, self.num_heads)
+        return q, k, v
+
+    def merge(self, attended: ndarray) -> ndarray:
+        """What the heads found, side by side and mixed, (batch, length_q, d_model)."""
+        return self.output(merge_heads(attended))
+
     @checked
     def forward(
         self,
@@ -161,18 +179,12 @@ class MultiHeadAttention(Module):
         return_weights: bool = False,
     ):
         """The output, shaped as query; with return_weights also the weights."""
-        # 1 project the inputs
-        q = self.query(query)
-        k = self.key(key)
-        v = self.value(value)
-        # 2 split into heads
-        q = split_heads(q, self.num_heads)
-        k = split_heads(k, self.num_heads)
-        v = split_heads(v, self.num_heads)
+        # 1 to 2 project the inputs, split into heads
+        q, k, v = self.project(query, key, value)
         # 3 to 6 score, hide, weigh, average
         attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
         # 7 merge the heads and mix them
-        output = self.output(merge_heads(attended))
+        output = self.merge(attended)
 
         self.saved = (q, k, v, weights)  # for the backward pass
         return (output, weights) if return_weights else output

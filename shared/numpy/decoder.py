@@ -11,13 +11,8 @@ from numpy import ndarray
 
 from ..checks import check_positive
 from ..contracts import Bool, Float, checked
-from shared.numpy.attention import (
-    MultiHeadAttention,
-    causal_mask,
-    merge_heads,
-    scaled_dot_product_attention,
-    split_heads,
-)
+from .attention import MultiHeadAttention, causal_mask
+from .attention import scaled_dot_product_attention
 from .feed_forward import FeedForward, LayerNorm, ResidualConnection
 from .models import Module
 
@@ -37,22 +32,13 @@ class CausalSelfAttention(MultiHeadAttention):
         cache: Any | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
-        heads = self.num_heads
-
-        # 1 project the input
-        q = self.query(x)
-        k = self.key(x)
-        v = self.value(x)
-        # 2 split into heads
-        q = split_heads(q, heads)
-        k = split_heads(k, heads)
-        v = split_heads(v, heads)
+        # 1 to 2 project the input, split into heads
+        q, k, v = self.project(x, x, x)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = _append(cache, k, v)
 
         length_q, length_k = q.shape[2], k.shape[2]
-        attend, drop = scaled_dot_product_attention, self.dropout
         if mask is not None and mask.shape[-1] not in (1, length_k):
             raise TypeError(
                 f"mask has shape {tuple(mask.shape)}: "
@@ -64,9 +50,9 @@ class CausalSelfAttention(MultiHeadAttention):
             causal = causal_mask(length_q, length_k)
             mask = causal if mask is None else mask & causal
         # 5 attend
-        attended, weights = attend(q, k, v, mask, drop)
+        attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
         # 6 merge the heads and mix them
-        output = self.output(merge_heads(attended))
+        output = self.merge(attended)
 
         self.saved = (q, k, v, weights)  # for the backward pass
         self.cached = cache is not None
@@ -125,26 +111,23 @@ class DecoderOnlyBlock(Module):
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
 
-        # 1 make attention a function of one array
         def attend(h):
             return self.attention(h, mask, cache)
 
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
+        # 1 attend, and add to x
+        h = self.attention_residual(x, attend)
+        # 2 feed forward, and add to h
+        return self.feed_forward_residual(h, self.feed_forward)
 
     @checked
     def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
         """Add to the parameters' gradients; return that of x."""
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        grad = add.backward(grad_output, self.feed_forward.backward)
-        # 2 attend, and add to x
-        add = self.attention_residual
-        return add.backward(grad, self.attention.backward)
+        # 2 feed forward, and add to h
+        grad = self.feed_forward_residual.backward(
+            grad_output, self.feed_forward.backward
+        )
+        # 1 attend, and add to x
+        return self.attention_residual.backward(grad, self.attention.backward)
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-6
 class _CrossAttention(MultiHeadAttention):
@@ -204,40 +187,33 @@ class DecoderBlock(Module):
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also cross-attention's weights."""
-        attend = self.cross_attention
 
-        # 1 make self-attention a function of one array
         def look_back(h):
             return self.self_attention(h, self_mask)
 
-        # 2 make cross-attention a function of one array
         def look_across(h):
-            return attend(h, memory, memory, memory_mask)
+            return self.cross_attention(h, memory, memory, memory_mask)
 
-        # 3 look back, and add to x
-        add = self.self_attention_residual
-        h = add(x, look_back)
-        # 4 look at the memory, and add to h
-        add = self.cross_attention_residual
-        h = add(h, look_across)
-        # 5 feed forward, and add to h
-        add = self.feed_forward_residual
-        y = add(h, self.feed_forward)
+        # 1 look back, and add to x
+        h = self.self_attention_residual(x, look_back)
+        # 2 look at the memory, and add to h
+        h = self.cross_attention_residual(h, look_across)
+        # 3 feed forward, and add to h
+        y = self.feed_forward_residual(h, self.feed_forward)
 
-        return (y, attend.saved[-1]) if return_weights else y
+        return (y, self.cross_attention.saved[-1]) if return_weights else y
 
     @checked
     def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
         """Add to the parameters' gradients; return those of x and of memory."""
-        # 5 feed forward, and add to h
-        add = self.feed_forward_residual
-        grad = add.backward(grad_output, self.feed_forward.backward)
-        # 4 look at the memory, and add to h
-        add = self.cross_attention_residual
-        grad = add.backward(grad, self.cross_attention.backward)
-        # 3 look back, and add to x
-        add = self.self_attention_residual
-        grad = add.backward(grad, self.self_attention.backward)
+        # 3 feed forward, and add to h
+        grad = self.feed_forward_residual.backward(
+            grad_output, self.feed_forward.backward
+        )
+        # 2 look at the memory, and add to h
+        grad = self.cross_attention_residual.backward(grad, self.cross_attention.backward)
+        # 1 look back, and add to x
+        grad = self.self_attention_residual.backward(grad, self.self_attention.backward)
         return grad, self.cross_attention.grad_memory
 
 # %% ../../notebooks/11_decoder/numpy.ipynb #implementation-10

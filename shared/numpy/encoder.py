@@ -54,32 +54,29 @@ class EncoderBlock(Module):
     ):
         """The output, shaped as x; the mask is True where a query may attend."""
 
-        # 1 make attention a function of one array
         def attend(h):
             return self.attention(h, h, h, mask)
 
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
+        # 1 attend, and add to x
+        h = self.attention_residual(x, attend)
+        # 2 feed forward, and add to h
+        return self.feed_forward_residual(h, self.feed_forward)
 
     @checked
     def backward(self, grad_output: Float[ndarray, "batch length {self.d_model}"]):
         """Add to the parameters' gradients; return that of x."""
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        grad = add.backward(grad_output, self.feed_forward.backward)
 
-        # 1 one array was query, key and value: its three gradients add up
         def attend_backward(g):
+            # one array was query, key and value: its three gradients add up
             grad_query, grad_key, grad_value = self.attention.backward(g)
             return grad_query + grad_key + grad_value
 
-        # 2 attend, and add to x
-        add = self.attention_residual
-        return add.backward(grad, attend_backward)
+        # 2 feed forward, and add to h
+        grad = self.feed_forward_residual.backward(
+            grad_output, self.feed_forward.backward
+        )
+        # 1 attend, and add to x
+        return self.attention_residual.backward(grad, attend_backward)
 
 # %% ../../notebooks/08_encoder/numpy.ipynb #implementation-4
 class Encoder(Module):
