@@ -9,14 +9,13 @@ from keras import layers, ops
 
 from ..checks import check_number, check_positive
 from ..contracts import Any, Bool, Float, checked
-from .. import private
-from .attention import MultiHeadAttention, expand_mask, join_masks
+from .attention import MultiHeadAttention, join_masks
 from .attention import scaled_dot_product_attention
 from .feed_forward import FeedForward
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
+class CausalSelfAttention(MultiHeadAttention):
     """Self-attention in which a position sees itself and those before it.
 
     A cache remembers the keys and values of earlier calls, for inference.
@@ -30,15 +29,17 @@ class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         cache: Any | None = None,
         x_mask: Bool[Any, "batch length"] | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too.
 
-        Keras fills in the mask attached to x: as x_mask beside a mask, else as mask.
+        attention_mask is True where a query may attend, mask at real positions of x:
+        Keras fills in the one attached to x; beside an attention_mask, as x_mask.
         """
         if isinstance(cache, list) or not (cache is None or hasattr(cache, "append")):
             raise TypeError(
@@ -52,32 +53,32 @@ class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
         if cache is not None:
             k, v = cache.append(k, v)
 
-        if mask is not None and len(mask.shape) == 2:  # the one attached to x
-            mask, x_mask = None, mask
-        length_k = k.shape[2]
-        if mask is not None and mask.shape[-1] not in (1, None, length_k):
+        keys = k.shape[2]
+        if attention_mask is not None and attention_mask.shape[-1] not in (1, None, keys):
             raise TypeError(
-                f"mask has shape {tuple(mask.shape)}: "
-                f"expected one that broadcasts to {length_k} keys"
+                f"attention_mask has shape {tuple(attention_mask.shape)}: "
+                f"expected one that broadcasts to {keys} keys"
             )
-        if x_mask is not None and cache is not None:  # what is cached is real
-            cached = ops.ones((ops.shape(x)[0], length_k - x.shape[1]), "bool")
-            x_mask = ops.concatenate([cached, x_mask], axis=1)
-        mask = join_masks(mask, expand_mask(x_mask))
+        mask = x_mask if mask is None else mask
+        if mask is not None and cache is not None:  # what is cached is real
+            cached = ops.ones((ops.shape(x)[0], keys - x.shape[1]), "bool")
+            mask = ops.concatenate([cached, mask], axis=1)
 
         # 4 hide later positions
         length_q, length_k = ops.shape(q)[2], ops.shape(k)[2]
         queries = ops.arange(length_k - length_q, length_k)  # the last positions
-        causal = queries[:, None] >= ops.arange(length_k)
-        mask = join_masks(causal, mask)
+        visible = queries[:, None] >= ops.arange(length_k)
+        if attention_mask is not None:
+            visible = ops.logical_and(visible, attention_mask)
+        visible = join_masks(visible, mask)
         # 5 attend
-        attended, _ = scaled_dot_product_attention(q, k, v, mask, self.dropout)
+        attended, _ = scaled_dot_product_attention(q, k, v, visible, self.dropout)
         # 6 merge the heads and mix them
         return self.merge(attended)
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderOnlyBlock(private.KeepsMask, layers.Layer):
+class DecoderOnlyBlock(layers.Layer):
     """Causal self-attention and a feed-forward network, each added to what it reads.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False).
@@ -112,6 +113,7 @@ class DecoderOnlyBlock(private.KeepsMask, layers.Layer):
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
         self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
         self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
     def build(self, input_shape):
         shape = (None, None, self.d_model)
@@ -124,19 +126,23 @@ class DecoderOnlyBlock(private.KeepsMask, layers.Layer):
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         cache: Any | None = None,
     ):
-        """The output, shaped as x; length_k counts the cached positions too."""
+        """The output, shaped as x; length_k counts the cached positions too.
+
+        The masks are those of CausalSelfAttention.
+        """
         # 1 attend, and add to x
         if self.norm_first:
             h = self.attention_norm(x)
-            h = self.attention(h, mask=mask, cache=cache)
+            h = self.attention(h, mask=mask, attention_mask=attention_mask, cache=cache)
             h = x + self.dropout(h)
         else:
-            h = self.attention(x, mask=mask, cache=cache)
+            h = self.attention(x, mask=mask, attention_mask=attention_mask, cache=cache)
             h = self.attention_norm(x + self.dropout(h))
         # 2 feed forward, and add to h
         if self.norm_first:
@@ -160,7 +166,7 @@ class DecoderOnlyBlock(private.KeepsMask, layers.Layer):
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderBlock(private.KeepsMask, layers.Layer):
+class DecoderBlock(layers.Layer):
     """Causal self-attention, attention to a memory, and a feed-forward network.
 
     Each is added to what it reads. The arguments are those of DecoderOnlyBlock.
@@ -199,6 +205,7 @@ class DecoderBlock(private.KeepsMask, layers.Layer):
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
         self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
         self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
     def build(self, input_shape):
         shape = (None, None, self.d_model)
@@ -214,27 +221,35 @@ class DecoderBlock(private.KeepsMask, layers.Layer):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length_k"]
+        self_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        cross_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
-        """The output, shaped as x; with return_weights also cross-attention's weights."""
-        memory_mask = expand_mask(memory_mask)
+        """The output, shaped as x; with return_weights also cross-attention's weights.
 
+        The masks are True where a query may attend. Those that Keras attached to x and
+        memory hide padding, too: each attention finds the one of its keys.
+        """
         # 1 look back, and add to x
         if self.norm_first:
             h = self.self_attention_norm(x)
-            h = self.self_attention(h, mask=self_mask)
+            h = self.self_attention(h, attention_mask=self_attention_mask)
             h = x + self.dropout(h)
         else:
-            h = self.self_attention(x, mask=self_mask)
+            h = self.self_attention(x, attention_mask=self_attention_mask)
             h = self.self_attention_norm(x + self.dropout(h))
         # 2 look at the memory, and add to h
         query = self.cross_attention_norm(h) if self.norm_first else h
         attended, weights = self.cross_attention(
-            query, memory, memory, mask=memory_mask, return_weights=True
+            query,
+            memory,
+            memory,
+            attention_mask=cross_attention_mask,
+            return_weights=True,
         )
         h = h + self.dropout(attended)
         if not self.norm_first:
@@ -262,7 +277,7 @@ class DecoderBlock(private.KeepsMask, layers.Layer):
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
-class Decoder(private.KeepsMask, layers.Layer):
+class Decoder(layers.Layer):
     """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -309,6 +324,7 @@ class Decoder(private.KeepsMask, layers.Layer):
         self.norm = None
         if norm_first:
             self.norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.supports_masking = True
 
     def build(self, input_shape):
         shape = (None, None, self.d_model)
@@ -322,14 +338,15 @@ class Decoder(private.KeepsMask, layers.Layer):
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length_k"]
+        self_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        cross_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""
-        memory_mask = expand_mask(memory_mask)
         weights = []
 
         # 1 pass through the blocks
@@ -337,8 +354,8 @@ class Decoder(private.KeepsMask, layers.Layer):
             x, of_block = block(
                 x,
                 memory,
-                self_mask=self_mask,
-                memory_mask=memory_mask,
+                self_attention_mask=self_attention_mask,
+                cross_attention_mask=cross_attention_mask,
                 return_weights=True,
             )
             weights.append(of_block)

@@ -9,13 +9,12 @@ from keras import layers, ops
 
 from ..checks import check_features, check_number, check_positive, check_rate
 from ..contracts import Any, Bool, Float, checked
-from .. import private
-from .attention import MultiHeadAttention, expand_mask
+from .attention import MultiHeadAttention
 from .feed_forward import FeedForward
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4
 @keras.saving.register_keras_serializable(package="three_ways")
-class EncoderBlock(private.KeepsMask, layers.Layer):
+class EncoderBlock(layers.Layer):
     """Self-attention and a feed-forward network, each added to what it reads.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
@@ -50,6 +49,7 @@ class EncoderBlock(private.KeepsMask, layers.Layer):
         self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
         self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
         self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
     def build(self, input_shape):
         shape = (None, None, self.d_model)
@@ -62,23 +62,23 @@ class EncoderBlock(private.KeepsMask, layers.Layer):
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
         | None = None,
     ):
-        """The output, shaped as x; the mask is True where a query may attend.
+        """The output, shaped as x.
 
-        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
+        attention_mask is True where a query may attend. mask is True at real positions:
+        Keras fills in the one attached to x.
         """
-        mask = expand_mask(mask)
-
         # 1 attend, and add to x
         if self.norm_first:
             h = self.attention_norm(x)
-            h = self.attention(h, h, h, mask=mask)
+            h = self.attention(h, h, h, attention_mask=attention_mask, key_mask=mask)
             h = x + self.dropout(h)
         else:
-            h = self.attention(x, x, x, mask=mask)
+            h = self.attention(x, x, x, attention_mask=attention_mask, key_mask=mask)
             h = self.attention_norm(x + self.dropout(h))
         # 2 feed forward, and add to h
         if self.norm_first:
@@ -102,7 +102,7 @@ class EncoderBlock(private.KeepsMask, layers.Layer):
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class Encoder(private.KeepsMask, layers.Layer):
+class Encoder(layers.Layer):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -149,6 +149,7 @@ class Encoder(private.KeepsMask, layers.Layer):
         self.norm = None
         if norm_first:
             self.norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.supports_masking = True
 
     def build(self, input_shape):
         shape = (None, None, self.d_model)
@@ -161,19 +162,15 @@ class Encoder(private.KeepsMask, layers.Layer):
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
         | None = None,
     ):
-        """The output, shaped as x; every block gets the mask.
-
-        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
-        """
-        mask = expand_mask(mask)
-
+        """The output, shaped as x; every block gets both masks, as EncoderBlock."""
         # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask=mask)
+            x = block(x, mask=mask, attention_mask=attention_mask)
         # 2 normalize, if pre-norm
         if self.norm is not None:
             x = self.norm(x)

@@ -518,7 +518,9 @@ def test_keras_functional_model_owns_the_layer_inside(norm_first, rng, tmp_path)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert np.array_equal(as_numpy(loaded(x)), as_numpy(model(x)))
-    assert loaded.get_layer("residual").get_config() == residual.get_config()
+    again = loaded.get_layer("residual")
+    assert again.layer.get_config() == network.get_config()
+    assert (again.dropout.rate, again.norm_first, again.norm.epsilon) == (0.3, norm_first, 1e-5)
 
 
 @pytest.mark.keras
