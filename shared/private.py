@@ -35,29 +35,6 @@ def mask_of(tensor: Any) -> Any:
     return get_keras_mask(tensor)
 
 
-class KeepsMask:
-    """What a Keras layer is besides, and before, whose `call` takes a mask for attention under the name `mask`.
-
-    Keras 3.15 attaches what was given under that name to the output. Here it is the mask of the input that goes on, and one
-    for attention, of four axes, does not. We wait for a public `get_keras_mask`.
-    """
-
-    def compute_mask(self, x: Any, previous_mask: Any = None) -> Any:
-        """Keras' own mask, of (batch, length), that was given or is attached to x."""
-        for_attention = previous_mask is not None and len(previous_mask.shape) == 4
-        return mask_of(x) if for_attention else previous_mask
-
-    def compute_output_shape(self, x_shape: tuple, *others: tuple) -> tuple:
-        """The shape of x."""
-        return x_shape
-
-    def compute_output_spec(self, *tensors: Any, **named: Any) -> Any:
-        """As of a layer that cannot tell its shape: by `call`, which refuses symbolic tensors that do not fit, too."""
-        import keras
-
-        return keras.Operation.compute_output_spec(self, *tensors, **named)
-
-
 class ReadsIds:
     """What a Keras layer or model is besides, and before, that reads token ids: it looks at them while they are whole.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from shared.arrays import as_numpy, framework_of, from_numpy
 from shared.evidence import short
+from shared.frameworks.masks import in_keras
 from shared.frameworks.weights import get_weights, load_weights, save_weights
 
 Arrays = dict[str, np.ndarray]
@@ -49,6 +50,8 @@ def called(model: Any, training: bool = False, framework: str | None = None, **n
 
     def call(**inputs: Any) -> np.ndarray:
         given = {name: from_numpy(value, framework) for name, value in {**named, **inputs}.items()}
+        if framework == "keras":
+            given = in_keras(getattr(model, "call", model), given)
         if framework == "keras" and hasattr(model, "trainable_variables"):
             given["training"] = training
         elif hasattr(model, "eval"):
@@ -222,7 +225,7 @@ def config_makes_it_again(layer: Any) -> Finding:
     config = layer.get_config()
     names = set(inspect.signature(type(layer).__init__).parameters) - {"self", "kwargs"}
     missing = sorted(names - set(config))
-    again = type(layer).from_config(config)
+    again = type(layer).from_config({**config})  # which takes a layer inside out of what it is given
     through = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     same = again.get_config() == config == through.get_config() and type(through) is type(layer)
     lacks = f"lacks {', '.join(missing)}" if missing else "has every argument"

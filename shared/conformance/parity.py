@@ -14,6 +14,7 @@ import pandas as pd
 from shared.arrays import as_numpy
 from shared.conformance.laws import relative_difference
 from shared.evidence import short
+from shared.frameworks.masks import IN_KERAS, in_keras
 from shared.frameworks.weights import get_weights, set_weights, slots
 
 
@@ -219,7 +220,7 @@ def _run_keras(
     by_name = {name: slot for name, slot in slots(module).items() if slot.trainable}
     with tf.GradientTape() as tape:
         tape.watch(list(floats.values()))
-        output = module(*tensors.values(), **arguments)
+        output = _call_keras(module, tensors, arguments)
     sources = {f"gradient of {name}": x for name, x in floats.items()}
     sources |= {f"gradient of {name}": slot.parameter.value for name, slot in by_name.items()}
     gradients = tape.gradient(output, sources, output_gradients=tf.convert_to_tensor(upstream(as_numpy(output))))
@@ -227,6 +228,13 @@ def _run_keras(
     for name, slot in by_name.items():
         gradients[f"gradient of {name}"] = slot.to_course(gradients[f"gradient of {name}"])
     return {"output": as_numpy(output), **gradients}
+
+
+def _call_keras(module: Any, inputs: dict[str, Any], arguments: dict) -> Any:
+    """The output; masks are given by the names that Keras has for them."""
+    masks = {name: value for name, value in inputs.items() if name in IN_KERAS}
+    others = [value for name, value in inputs.items() if name not in IN_KERAS]
+    return module(*others, **in_keras(module.call, masks | arguments))
 
 
 def _random_upstream(seed: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -257,7 +265,7 @@ def compare_modules(
     """
     pytorch.double()
     if not keras.built:
-        keras(*inputs.values(), **arguments)
+        _call_keras(keras, inputs, arguments)
     weights = get_weights(numpy)
     set_weights(pytorch, weights)
     set_weights(keras, weights)

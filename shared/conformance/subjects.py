@@ -145,6 +145,12 @@ def _add(of: Callable[[str], Any]) -> Any:
     return of("feed_forward.Add")(of("feed_forward.FeedForward")(SIZES["d_model"], 12))
 
 
+def _around(of: Callable[[str], Any], **arguments: Any) -> Any:
+    """Keras' residual connection, which goes around a layer."""
+    inside = of("feed_forward.FeedForward")(SIZES["d_model"], 12, dtype=arguments.get("dtype"))
+    return of("feed_forward.ResidualConnection")(inside, **arguments)
+
+
 def _tied(of: Callable[[str], Any]) -> Any:
     """A projection that uses the table of an embedding."""
     embedding = of("embeddings.TokenEmbedding")(SIZES["d_model"], SIZES["vocab"])
@@ -284,8 +290,18 @@ SUBJECTS = (
         "batch length d_model",
         {"d_model": D_MODEL},
         named={"sublayer": _double},
+        tracks=NP,
         variants=({"norm_first": True},),
         backward=False,
+    ),
+    Subject(
+        "feed_forward.ResidualConnection",
+        {"x": X},
+        "batch length d_model",
+        tracks=("keras",),
+        variants=({"norm_first": True},),
+        make=_around,
+        has_shapes=False,  # those of the layer inside
     ),
     # 08
     Subject(

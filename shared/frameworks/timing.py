@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shared.checks import check_positive
+from shared.frameworks.masks import in_keras
 from shared.runtime import keep_memory
 
 ROUNDS = 3  # between which other work of the machine comes and goes; an order that is told must hold in all of them
@@ -129,7 +130,7 @@ def forward_and_backward(
         numpy.backward(grad_output)
 
     pytorch_forward, pytorch_both = pytorch_passes(pytorch, pytorch_inputs, pytorch_grad, **pytorch_arguments)
-    keras_forward, keras_both = keras_passes(keras, keras_inputs, grad_output, **keras_arguments)
+    keras_forward, keras_both = keras_passes(keras, keras_inputs, grad_output, **in_keras(keras.call, keras_arguments))
     passes = {
         ("forward", "NumPy"): lambda: numpy(*inputs.values(), **arguments),
         ("forward", "PyTorch"): pytorch_forward,

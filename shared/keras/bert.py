@@ -258,29 +258,31 @@ class BERTModel(private.ReadsIds, keras.Model):
         self,
         tokens: Integer[Any, "batch length"],
         segments: Integer[Any, "batch length"] | None = None,
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | None = None,
         training: bool | None = None,
     ):
         """Features, (batch, length, d_model); without a mask, padding is hidden."""
         # 1 hide the padding, if no mask is given
-        if mask is None:
-            mask = padding_mask(tokens, self.pad_id)
+        if attention_mask is None:
+            attention_mask = padding_mask(tokens, self.pad_id)
         # 2 embed tokens, positions and segments
         x = self.embedding(tokens, segments, training=training)
         # 3 encode
-        return self.encoder(x, mask=mask, training=training)
+        return self.encoder(x, attention_mask=attention_mask, training=training)
 
     @checked
     def call(
         self,
         tokens: Integer[Any, "batch length"],
         segments: Integer[Any, "batch length"] | None = None,
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | None = None,
         training: bool | None = None,
     ):
         """Logits, (batch, length, vocab_size)."""
         # 1 find the features of every position
-        features = self.encode(tokens, segments, mask, training)
+        features = self.encode(tokens, segments, attention_mask, training)
         # 2 turn them into logits, with the input's table
         table = self.embedding.token_emb.embeddings
         return self.head(features, table)
@@ -295,7 +297,7 @@ class BERTModel(private.ReadsIds, keras.Model):
         self,
         tokens_shape: tuple,
         segments_shape: tuple | None = None,
-        mask_shape: tuple | None = None,
+        attention_mask_shape: tuple | None = None,
     ) -> None:
         """Make the weights."""
         self.embedding.build(tokens_shape)
@@ -310,13 +312,10 @@ class BERTModel(private.ReadsIds, keras.Model):
         self,
         tokens_shape: tuple,
         segments_shape: tuple | None = None,
-        mask_shape: tuple | None = None,
+        attention_mask_shape: tuple | None = None,
     ) -> tuple:
         """(batch, length) to (batch, length, vocab_size)."""
         return (*tokens_shape, self.config["vocab_size"])
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: no mask travels on with the logits."""
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""

@@ -4,70 +4,42 @@
 __all__ = ['CausalSelfAttention', 'DecoderOnlyBlock', 'DecoderBlock', 'Decoder']
 
 # %% ../../notebooks/11_decoder/keras.ipynb #title-3
-import math
-from collections.abc import Callable
-from typing import Any
-
 import keras
-from keras import ops
+from keras import layers, ops
 
-from ..checks import check_positive
-from ..contracts import Bool, Float, checked
-from .. import private
-from .attention import MultiHeadAttention, expand_mask, join_masks
-from .attention import merge_heads, scaled_dot_product_attention, split_heads
-from .feed_forward import FeedForward, LayerNorm, ResidualConnection
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-4
-def _earlier(query: Any, key: Any) -> Any:
-    """(length_q, length_k), True at a query's own position and those before it."""
-    length_q, length_k = ops.shape(query)[2], ops.shape(key)[2]
-    return ops.arange(length_k - length_q, length_k)[:, None] >= ops.arange(length_k)
-
-
-def _causal_attention(query: Any, key: Any, value: Any, dropout: Callable | None) -> Any:
-    """Attention to a position itself and those before it; the queries are the last."""
-    query = query / math.sqrt(query.shape[-1])
-    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
-    later = ops.where(_earlier(query, key), 0.0, -math.inf)
-    weights = ops.softmax(scores + ops.cast(later, scores.dtype), axis=-1)
-    return ops.matmul(weights if dropout is None else dropout(weights), value)
-
-
-def _masked_attention(
-    query: Any, key: Any, value: Any, mask: Any | None, dropout: Callable | None
-) -> Any:
-    """The same beside another mask, or for one new position."""
-    if query.shape[2] != 1:  # one new position sees all
-        mask = ops.logical_and(mask, _earlier(query, key))
-    return scaled_dot_product_attention(query, key, value, mask, dropout)[0]
+from ..checks import check_number, check_positive
+from ..contracts import Any, Bool, Float, checked
+from .attention import MultiHeadAttention, join_masks
+from .attention import scaled_dot_product_attention
+from .feed_forward import FeedForward
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
+class CausalSelfAttention(MultiHeadAttention):
     """Self-attention in which a position sees itself and those before it.
 
     A cache remembers the keys and values of earlier calls, for inference.
     Source: Vaswani et al. 2017, section 3.2.3.
     """
 
-    def build(self, x_shape: tuple) -> None:
-        """Make the weights."""
-        super().build(x_shape)
+    def build(self, input_shape):
+        super().build(input_shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         cache: Any | None = None,
         x_mask: Bool[Any, "batch length"] | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too.
 
-        Keras fills in the mask attached to x: as x_mask beside a mask, else as mask.
+        attention_mask is True where a query may attend, mask at real positions of x:
+        Keras fills in the one attached to x; beside an attention_mask, as x_mask.
         """
         if isinstance(cache, list) or not (cache is None or hasattr(cache, "append")):
             raise TypeError(
@@ -75,43 +47,39 @@ class CausalSelfAttention(private.KeepsMask, MultiHeadAttention):
                 "whose append(key, value) returns keys and values"
             )
 
-        # 1 project the input
-        q = self.query_dense(x)
-        k = self.key_dense(x)
-        v = self.value_dense(x)
-        # 2 split into heads
-        q = split_heads(q, self.num_heads)
-        k = split_heads(k, self.num_heads)
-        v = split_heads(v, self.num_heads)
+        # 1 to 2 project the input, split into heads
+        q, k, v = self.project(x, x, x)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = cache.append(k, v)
 
-        if mask is not None and len(mask.shape) == 2:  # the one attached to x
-            mask, x_mask = None, mask
-        length_k = k.shape[2]
-        if mask is not None and mask.shape[-1] not in (1, None, length_k):
+        keys = k.shape[2]
+        if attention_mask is not None and attention_mask.shape[-1] not in (1, None, keys):
             raise TypeError(
-                f"mask has shape {tuple(mask.shape)}: "
-                f"expected one that broadcasts to {length_k} keys"
+                f"attention_mask has shape {tuple(attention_mask.shape)}: "
+                f"expected one that broadcasts to {keys} keys"
             )
-        if x_mask is not None and cache is not None:  # what is cached is real
-            cached = ops.ones((ops.shape(x)[0], length_k - x.shape[1]), "bool")
-            x_mask = ops.concatenate([cached, x_mask], axis=1)
-        mask = join_masks(mask, expand_mask(x_mask))
+        mask = x_mask if mask is None else mask
+        if mask is not None and cache is not None:  # what is cached is real
+            cached = ops.ones((ops.shape(x)[0], keys - x.shape[1]), "bool")
+            mask = ops.concatenate([cached, mask], axis=1)
 
-        # 4 to 5 hide later positions, and attend
-        if mask is None and q.shape[2] != 1:
-            attended = _causal_attention(q, k, v, self.dropout)
-        else:
-            attended = _masked_attention(q, k, v, mask, self.dropout)
+        # 4 hide later positions
+        length_q, length_k = ops.shape(q)[2], ops.shape(k)[2]
+        queries = ops.arange(length_k - length_q, length_k)  # the last positions
+        visible = queries[:, None] >= ops.arange(length_k)
+        if attention_mask is not None:
+            visible = ops.logical_and(visible, attention_mask)
+        visible = join_masks(visible, mask)
+        # 5 attend
+        attended, _ = scaled_dot_product_attention(q, k, v, visible, self.dropout)
         # 6 merge the heads and mix them
-        return self.output_dense(merge_heads(attended))
+        return self.merge(attended)
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderOnlyBlock(private.KeepsMask, keras.layers.Layer):
-    """Causal self-attention and a feed-forward network, each in a residual connection.
+class DecoderOnlyBlock(layers.Layer):
+    """Causal self-attention and a feed-forward network, each added to what it reads.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False).
     dropout acts on attention weights, hidden features and what each sub-layer adds.
@@ -131,73 +99,77 @@ class DecoderOnlyBlock(private.KeepsMask, keras.layers.Layer):
         eps: float = 1e-5,
         **kwargs,
     ):
+        check_number(0, eps=eps)
         super().__init__(**kwargs)
-        self.d_model, self.num_heads = d_model, num_heads
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"dropout": dropout, "norm_first": norm_first}
-        self.config |= {"activation": activation, "eps": eps}
-        policy = {"dtype": self.dtype_policy}
-        self.attention = CausalSelfAttention(d_model, num_heads, dropout, **policy)
-        self.attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
-        )
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
-        )
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_ff = d_ff
+        self.norm_first = norm_first
+        self.activation = activation
+        self.eps = eps
+        dtype = self.dtype_policy
+        self.attention = CausalSelfAttention(d_model, num_heads, dropout, dtype=dtype)
+        self.attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
+        self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
-        self.attention.build(input_shape)
-        self.attention_residual.build(input_shape)
-        self.feed_forward.build(input_shape)
-        self.feed_forward_residual.build(input_shape)
-        self.built = True
+    def build(self, input_shape):
+        shape = (None, None, self.d_model)
+        self.attention.build(shape)
+        self.attention_norm.build(shape)
+        self.feed_forward.build(shape)
+        self.feed_forward_norm.build(shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         cache: Any | None = None,
     ):
-        """The output, shaped as x; length_k counts the cached positions too."""
+        """The output, shaped as x; length_k counts the cached positions too.
 
-        # 1 make attention a function of one array
-        def attend(h):
-            return self.attention(h, mask=mask, cache=cache)
+        The masks are those of CausalSelfAttention.
+        """
+        # 1 attend, and add to x
+        if self.norm_first:
+            h = self.attention_norm(x)
+            h = self.attention(h, mask=mask, attention_mask=attention_mask, cache=cache)
+            h = x + self.dropout(h)
+        else:
+            h = self.attention(x, mask=mask, attention_mask=attention_mask, cache=cache)
+            h = self.attention_norm(x + self.dropout(h))
+        # 2 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward(self.feed_forward_norm(h))
+            y = h + self.dropout(y)
+        else:
+            y = self.feed_forward(h)
+            y = self.feed_forward_norm(h + self.dropout(y))
+        return y
 
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
-
-# %% ../../notebooks/11_decoder/keras.ipynb #implementation-13-weights
-class _KeepsWeights:
-    """An attention as a function that returns one tensor; it keeps the weights."""
-
-    def __init__(self, attention: MultiHeadAttention):
-        self.attention = attention
-
-    def __call__(self, query, key, value, mask):
-        output = self.attention(query, key, value, mask=mask, return_weights=True)
-        output, self.weights = output
-        return output
+    def get_config(self):
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout.rate,
+            "norm_first": self.norm_first,
+            "activation": self.activation,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-14
 @keras.saving.register_keras_serializable(package="three_ways")
-class DecoderBlock(private.KeepsMask, keras.layers.Layer):
+class DecoderBlock(layers.Layer):
     """Causal self-attention, attention to a memory, and a feed-forward network.
 
-    Each is in a residual connection. The arguments are those of DecoderOnlyBlock.
+    Each is added to what it reads. The arguments are those of DecoderOnlyBlock.
     Source: Vaswani et al. 2017, sections 3.1 and 3.2.3; Xiong et al. 2020, table 1.
     """
 
@@ -213,79 +185,99 @@ class DecoderBlock(private.KeepsMask, keras.layers.Layer):
         eps: float = 1e-5,
         **kwargs,
     ):
+        check_number(0, eps=eps)
         super().__init__(**kwargs)
-        self.d_model, self.num_heads = d_model, num_heads
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"dropout": dropout, "norm_first": norm_first}
-        self.config |= {"activation": activation, "eps": eps}
-        policy = {"dtype": self.dtype_policy}
-        self.self_attention = CausalSelfAttention(d_model, num_heads, dropout, **policy)
-        self.self_attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_ff = d_ff
+        self.norm_first = norm_first
+        self.activation = activation
+        self.eps = eps
+        dtype = self.dtype_policy
+        self.self_attention = CausalSelfAttention(
+            d_model, num_heads, dropout, dtype=dtype
         )
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, dropout, **policy)
-        self.cross_attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
+        self.self_attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.cross_attention = MultiHeadAttention(
+            d_model, num_heads, dropout, dtype=dtype
         )
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
-        )
+        self.cross_attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
+        self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
-        self.self_attention.build(input_shape)
-        self.self_attention_residual.build(input_shape)
-        self.cross_attention.build(input_shape)
-        self.cross_attention_residual.build(input_shape)
-        self.feed_forward.build(input_shape)
-        self.feed_forward_residual.build(input_shape)
-        self.built = True
+    def build(self, input_shape):
+        shape = (None, None, self.d_model)
+        self.self_attention.build(shape)
+        self.self_attention_norm.build(shape)
+        self.cross_attention.build(shape)
+        self.cross_attention_norm.build(shape)
+        self.feed_forward.build(shape)
+        self.feed_forward_norm.build(shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length_k"]
+        self_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        cross_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
-        """The output, shaped as x; with return_weights also cross-attention's weights."""
-        memory_mask = expand_mask(memory_mask)
-        attend = self.cross_attention
-        if return_weights:
-            attend = _KeepsWeights(attend)
+        """The output, shaped as x; with return_weights also cross-attention's weights.
 
-        # 1 make self-attention a function of one array
-        def look_back(h):
-            return self.self_attention(h, mask=self_mask)
+        The masks are True where a query may attend. Those that Keras attached to x and
+        memory hide padding, too: each attention finds the one of its keys.
+        """
+        # 1 look back, and add to x
+        if self.norm_first:
+            h = self.self_attention_norm(x)
+            h = self.self_attention(h, attention_mask=self_attention_mask)
+            h = x + self.dropout(h)
+        else:
+            h = self.self_attention(x, attention_mask=self_attention_mask)
+            h = self.self_attention_norm(x + self.dropout(h))
+        # 2 look at the memory, and add to h
+        query = self.cross_attention_norm(h) if self.norm_first else h
+        attended, weights = self.cross_attention(
+            query,
+            memory,
+            memory,
+            attention_mask=cross_attention_mask,
+            return_weights=True,
+        )
+        h = h + self.dropout(attended)
+        if not self.norm_first:
+            h = self.cross_attention_norm(h)
+        # 3 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward(self.feed_forward_norm(h))
+            y = h + self.dropout(y)
+        else:
+            y = self.feed_forward(h)
+            y = self.feed_forward_norm(h + self.dropout(y))
 
-        # 2 make cross-attention a function of one array
-        def look_across(h):
-            return attend(h, memory, memory, mask=memory_mask)
+        return (y, weights) if return_weights else y
 
-        # 3 look back, and add to x
-        add = self.self_attention_residual
-        h = add(x, look_back)
-        # 4 look at the memory, and add to h
-        add = self.cross_attention_residual
-        h = add(h, look_across)
-        # 5 feed forward, and add to h
-        add = self.feed_forward_residual
-        y = add(h, self.feed_forward)
-
-        return (y, attend.weights) if return_weights else y
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+    def get_config(self):
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout.rate,
+            "norm_first": self.norm_first,
+            "activation": self.activation,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/11_decoder/keras.ipynb #implementation-16
 @keras.saving.register_keras_serializable(package="three_ways")
-class Decoder(private.KeepsMask, keras.layers.Layer):
+class Decoder(layers.Layer):
     """Decoder blocks that look at one memory, with a last LayerNorm if pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -307,54 +299,80 @@ class Decoder(private.KeepsMask, keras.layers.Layer):
     ):
         check_positive(num_layers=num_layers)
         super().__init__(**kwargs)
-        self.d_model, self.num_heads = d_model, num_heads
-        policy = {"dtype": self.dtype_policy}
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_ff = d_ff
+        self.rate = dropout
+        self.norm_first = norm_first
+        self.num_layers = num_layers
+        self.activation = activation
+        self.eps = eps
+        dtype = self.dtype_policy
         self.blocks = [
             DecoderBlock(
-                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, **policy
+                d_model,
+                num_heads,
+                d_ff,
+                dropout,
+                norm_first,
+                activation,
+                eps,
+                dtype=dtype,
             )
             for _ in range(num_layers)
         ]
-        self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
-        self.config = self.blocks[0].config | {"num_layers": num_layers}
+        self.norm = None
+        if norm_first:
+            self.norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
+    def build(self, input_shape):
+        shape = (None, None, self.d_model)
         for block in self.blocks:
-            block.build(input_shape)
+            block.build(shape)
         if self.norm is not None:
-            self.norm.build(input_shape)
-        self.built = True
+            self.norm.build(shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
         memory: Float[Any, "batch length_k {self.d_model}"],
-        self_mask: Bool[Any, "#batch #{self.num_heads} #length #length"] | None = None,
-        memory_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
-        | Bool[Any, "batch length_k"]
+        self_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
+        | None = None,
+        cross_attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length_k"]
+        | Bool[Any, "#length #length_k"]
         | None = None,
         return_weights: bool = False,
     ):
         """The output, shaped as x; with return_weights also a list of their weights."""
-        memory_mask = expand_mask(memory_mask)
-        given = {"self_mask": self_mask, "memory_mask": memory_mask}
-        given |= {"return_weights": return_weights}
         weights = []
 
         # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, memory, **given)
-            if return_weights:
-                x, of_block = x
-                weights.append(of_block)
+            x, of_block = block(
+                x,
+                memory,
+                self_attention_mask=self_attention_mask,
+                cross_attention_mask=cross_attention_mask,
+                return_weights=True,
+            )
+            weights.append(of_block)
         # 2 normalize, if pre-norm
         if self.norm is not None:
             x = self.norm(x)
 
         return (x, weights) if return_weights else x
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+    def get_config(self):
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.rate,
+            "norm_first": self.norm_first,
+            "num_layers": self.num_layers,
+            "activation": self.activation,
+            "eps": self.eps,
+        }

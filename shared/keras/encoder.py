@@ -4,21 +4,18 @@
 __all__ = ['EncoderBlock', 'Encoder', 'TransformerBlock']
 
 # %% ../../notebooks/08_encoder/keras.ipynb #title-3
-from typing import Any
-
 import keras
 from keras import layers, ops
 
-from ..checks import check_features, check_positive, check_rate
-from ..contracts import Bool, Float, checked
-from .. import private
-from .attention import MultiHeadAttention, expand_mask
-from .feed_forward import FeedForward, LayerNorm, ResidualConnection
+from ..checks import check_features, check_number, check_positive, check_rate
+from ..contracts import Any, Bool, Float, checked
+from .attention import MultiHeadAttention
+from .feed_forward import FeedForward
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-4
 @keras.saving.register_keras_serializable(package="three_ways")
-class EncoderBlock(private.KeepsMask, layers.Layer):
-    """Self-attention and a feed-forward network, each inside a residual connection.
+class EncoderBlock(layers.Layer):
+    """Self-attention and a feed-forward network, each added to what it reads.
 
     norm_first normalizes what a sub-layer reads (True) or each sum (False, as in 2017).
     dropout acts on attention weights, hidden features and what each sub-layer adds.
@@ -38,61 +35,74 @@ class EncoderBlock(private.KeepsMask, layers.Layer):
         eps: float = 1e-5,
         **kwargs,
     ):
+        check_number(0, eps=eps)
         super().__init__(**kwargs)
-        self.d_model, self.num_heads = d_model, num_heads
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"dropout": dropout, "norm_first": norm_first}
-        self.config |= {"activation": activation, "eps": eps}
-        policy = {"dtype": self.dtype_policy}
-        self.attention = MultiHeadAttention(d_model, num_heads, dropout, **policy)
-        self.attention_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
-        )
-        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, **policy)
-        self.feed_forward_residual = ResidualConnection(
-            d_model, dropout, norm_first, eps, **policy
-        )
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_ff = d_ff
+        self.norm_first = norm_first
+        self.activation = activation
+        self.eps = eps
+        dtype = self.dtype_policy
+        self.attention = MultiHeadAttention(d_model, num_heads, dropout, dtype=dtype)
+        self.attention_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation, dtype=dtype)
+        self.feed_forward_norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.dropout = layers.Dropout(dropout, dtype=dtype)
+        self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
-        self.attention.build(input_shape)
-        self.attention_residual.build(input_shape)
-        self.feed_forward.build(input_shape)
-        self.feed_forward_residual.build(input_shape)
-        self.built = True
+    def build(self, input_shape):
+        shape = (None, None, self.d_model)
+        self.attention.build(shape)
+        self.attention_norm.build(shape)
+        self.feed_forward.build(shape)
+        self.feed_forward_norm.build(shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
         | None = None,
     ):
-        """The output, shaped as x; the mask is True where a query may attend.
+        """The output, shaped as x.
 
-        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
+        attention_mask is True where a query may attend. mask is True at real positions:
+        Keras fills in the one attached to x.
         """
-        mask = expand_mask(mask)
+        # 1 attend, and add to x
+        if self.norm_first:
+            h = self.attention_norm(x)
+            h = self.attention(h, h, h, attention_mask=attention_mask, key_mask=mask)
+            h = x + self.dropout(h)
+        else:
+            h = self.attention(x, x, x, attention_mask=attention_mask, key_mask=mask)
+            h = self.attention_norm(x + self.dropout(h))
+        # 2 feed forward, and add to h
+        if self.norm_first:
+            y = self.feed_forward(self.feed_forward_norm(h))
+            y = h + self.dropout(y)
+        else:
+            y = self.feed_forward(h)
+            y = self.feed_forward_norm(h + self.dropout(y))
+        return y
 
-        # 1 make attention a function of one array
-        def attend(h):
-            return self.attention(h, h, h, mask=mask)
-
-        # 2 attend, and add to x
-        add = self.attention_residual
-        h = add(x, attend)
-        # 3 feed forward, and add to h
-        add = self.feed_forward_residual
-        return add(h, self.feed_forward)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+    def get_config(self):
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout.rate,
+            "norm_first": self.norm_first,
+            "activation": self.activation,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-6
 @keras.saving.register_keras_serializable(package="three_ways")
-class Encoder(private.KeepsMask, layers.Layer):
+class Encoder(layers.Layer):
     """A stack of encoder blocks, with a last LayerNorm if the blocks are pre-norm.
 
     The arguments are those of each block, and the number of blocks.
@@ -114,50 +124,69 @@ class Encoder(private.KeepsMask, layers.Layer):
     ):
         check_positive(num_layers=num_layers)
         super().__init__(**kwargs)
-        self.d_model, self.num_heads = d_model, num_heads
-        policy = {"dtype": self.dtype_policy}
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_ff = d_ff
+        self.rate = dropout
+        self.norm_first = norm_first
+        self.num_layers = num_layers
+        self.activation = activation
+        self.eps = eps
+        dtype = self.dtype_policy
         self.blocks = [
             EncoderBlock(
-                d_model, num_heads, d_ff, dropout, norm_first, activation, eps, **policy
+                d_model,
+                num_heads,
+                d_ff,
+                dropout,
+                norm_first,
+                activation,
+                eps,
+                dtype=dtype,
             )
             for _ in range(num_layers)
         ]
-        self.norm = LayerNorm(d_model, eps, **policy) if norm_first else None
-        self.config = self.blocks[0].config | {"num_layers": num_layers}
+        self.norm = None
+        if norm_first:
+            self.norm = layers.LayerNormalization(epsilon=eps, dtype=dtype)
+        self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
-        """Make the weights."""
+    def build(self, input_shape):
+        shape = (None, None, self.d_model)
         for block in self.blocks:
-            block.build(input_shape)
+            block.build(shape)
         if self.norm is not None:
-            self.norm.build(input_shape)
-        self.built = True
+            self.norm.build(shape)
 
     @checked
     def call(
         self,
         x: Float[Any, "batch length {self.d_model}"],
-        mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
-        | Bool[Any, "batch length"]
+        mask: Bool[Any, "batch length"] | None = None,
+        attention_mask: Bool[Any, "#batch #{self.num_heads} #length #length"]
+        | Bool[Any, "#length #length"]
         | None = None,
     ):
-        """The output, shaped as x; every block gets the mask.
-
-        A mask of (batch, length) hides padding: Keras fills in the one attached to x.
-        """
-        mask = expand_mask(mask)
-
+        """The output, shaped as x; every block gets both masks, as EncoderBlock."""
         # 1 pass through the blocks
         for block in self.blocks:
-            x = block(x, mask=mask)
+            x = block(x, mask=mask, attention_mask=attention_mask)
         # 2 normalize, if pre-norm
         if self.norm is not None:
             x = self.norm(x)
         return x
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+    def get_config(self):
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.rate,
+            "norm_first": self.norm_first,
+            "num_layers": self.num_layers,
+            "activation": self.activation,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/08_encoder/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")

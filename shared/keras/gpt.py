@@ -178,21 +178,21 @@ class GPTModel(private.ReadsIds, keras.Model):
     def call(
         self,
         tokens: Integer[Any, "batch length"],
-        mask: Bool[Any, "#batch 1 1 length_k"] | None = None,
+        attention_mask: Bool[Any, "#batch 1 1 length_k"] | None = None,
         cache: KVCache | None = None,
         training: bool | None = None,
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
 
-        The mask is True at real positions; without one, those that aren't pad_id.
+        attention_mask is True at real positions; without one, those that aren't pad_id.
         """
-        self._check(tokens, mask, cache)
+        self._check(tokens, attention_mask, cache)
         no_cache = [None] * len(self.blocks)
         layers = no_cache if cache is None else cache.layers
         mode = {"training": training}
 
         # 1 count the positions of the real tokens
-        mask, position_ids = self._position_ids(tokens, mask, cache)
+        mask, position_ids = self._position_ids(tokens, attention_mask, cache)
         # 2 add the vectors of token and position
         # times 1, for Adam: a gradient of all rows
         positions = self.embedding.pos_emb.embeddings * 1.0
@@ -201,7 +201,7 @@ class GPTModel(private.ReadsIds, keras.Model):
         x = self.dropout(x, **mode)
         # 3 pass through the blocks
         for block, layer in zip(self.blocks, layers):
-            x = block(x, mask=mask, cache=layer, **mode)
+            x = block(x, attention_mask=mask, cache=layer, **mode)
         # 4 normalize
         h = self.norm(x)
         # 5 compare with every token's vector
@@ -278,14 +278,12 @@ class GPTModel(private.ReadsIds, keras.Model):
                 )
         check_context(length, cached, self.max_length)
         if mask is not None and None not in (mask.shape[0], length):
-            check_shape((mask.shape[0], 1, 1, cached + length), mask=mask)
+            shape = (mask.shape[0], 1, 1, cached + length)
+            check_shape(shape, attention_mask=mask)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(batch, length) to (batch, length, vocab_size)."""
         return (*input_shape, self.vocab_size)
-
-    def compute_mask(self, *args: Any, **kwargs: Any) -> None:
-        """None: the logits carry no mask."""
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""

@@ -57,7 +57,7 @@ def attention_weights(model: GPTModel, tokens: Integer[Any, "length"]):
     x = model.embedding(tokens[None])
     for block in model.blocks:
         # 2 normalize, as the block does
-        h = block.attention_residual.norm(x)
+        h = block.attention_norm(x)
         # 3 attend, and keep the weights
         attend = MultiHeadAttention.call
         _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)

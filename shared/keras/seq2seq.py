@@ -144,7 +144,7 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
         x = self.source_embedding(source)
         x = self.source_positions(x, training=training)
         # 3 encode
-        return self.encoder(x, mask=mask, training=training)
+        return self.encoder(x, attention_mask=mask, training=training)
 
     @checked
     def decode(
@@ -168,9 +168,14 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
         x = self.target_embedding(target)
         x = self.target_positions(x, **mode)
         # 3 decode, looking at the memory
-        masks = {"self_mask": mask, "memory_mask": memory_mask}
-        given = masks | {"return_weights": return_weights}
-        return self.decoder(x, memory, **given, **mode)
+        return self.decoder(
+            x,
+            memory,
+            self_attention_mask=mask,
+            cross_attention_mask=memory_mask,
+            return_weights=return_weights,
+            training=training,
+        )
 
     def project(self, features: Any) -> Any:
         """Map features (..., d_model) to logits (..., target_vocab_size)."""

@@ -18,6 +18,7 @@ import shared.pytorch.attention as pytorch_attention
 from shared import parity, private
 from shared.arrays import as_numpy
 from shared.conformance import laws
+from shared.frameworks.masks import in_keras
 from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.models import Dropout
 
@@ -47,6 +48,8 @@ def call(track: str, function, *arrays: np.ndarray, **arguments):
     """Call a layer or function of a track with arrays, and give arrays back."""
     tensors = [TENSOR[track](array) for array in arrays]
     arguments = {name: TENSOR[track](v) if isinstance(v, np.ndarray) else v for name, v in arguments.items()}
+    if track == "keras":
+        arguments = in_keras(getattr(function, "call", function), arguments)
     result = function(*tensors, **arguments)
     return tuple(map(as_numpy, result)) if isinstance(result, tuple) else as_numpy(result)
 
@@ -487,7 +490,7 @@ def test_causal_alignment_for_a_cached_query(rng):
 def functional_model(length: int | None = 7) -> keras.Model:
     x, tokens = keras.Input((length, 16)), keras.Input((length,), dtype="int32")
     attention = keras_attention.MultiHeadAttention(16, 4)
-    y, weights = attention(x, x, x, mask=keras_attention.padding_mask(tokens), return_weights=True)
+    y, weights = attention(x, x, x, keras_attention.padding_mask(tokens), return_weights=True)
     return keras.Model([x, tokens], [keras_attention.MultiHeadAttention(16, 2)(y, x, x), weights])
 
 
@@ -512,14 +515,16 @@ def test_keras_mask_that_comes_attached_hides_padding_and_goes_on():
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # Keras warns of a layer that loses a mask
         output = attention(embedded, embedded, embedded)
-    assert np.allclose(as_numpy(output), as_numpy(attention(bare, bare, bare, mask=padding)), atol=1e-6)
+    assert np.allclose(as_numpy(output), as_numpy(attention(bare, bare, bare, attention_mask=padding)), atol=1e-6)
     assert np.array_equal(as_numpy(private.mask_of(output)), tokens != 0)
-    both = attention(embedded, embedded, embedded, mask=causal)
-    assert np.allclose(as_numpy(both), as_numpy(attention(bare, bare, bare, mask=causal & padding)), atol=1e-6)
+    both = attention(embedded, embedded, embedded, attention_mask=causal)
+    assert np.allclose(as_numpy(both), as_numpy(attention(bare, bare, bare, causal & padding)), atol=1e-6)
     assert np.array_equal(as_numpy(private.mask_of(both)), tokens != 0)
     across = attention(bare, embedded, embedded)  # the queries carry none
     assert np.allclose(as_numpy(across), as_numpy(output), atol=1e-6) and private.mask_of(across) is None
-    assert private.mask_of(attention(bare, bare, bare, mask=padding)) is None
+    assert private.mask_of(attention(bare, bare, bare, attention_mask=padding)) is None
+    given = attention(bare, bare, bare, key_mask=TENSOR["keras"](tokens != 0))  # given, and not attached
+    assert np.allclose(as_numpy(given), as_numpy(output), atol=1e-6) and private.mask_of(given) is None
 
 
 # --- bad input

@@ -57,19 +57,22 @@ class KerasBlock(keras.layers.Layer):
     def __init__(self, norm_first, dropout=0.0, **kwargs):
         super().__init__(**kwargs)
         self.arguments = {"norm_first": norm_first, "dropout": dropout}
-        self.residual = keras_parts.ResidualConnection(8, dropout, norm_first)
         self.feed_forward = keras_parts.FeedForward(8, 12)
+        self.residual = keras_parts.ResidualConnection(self.feed_forward, dropout, norm_first)
 
     def build(self, input_shape):
         self.residual.build(input_shape)
-        self.feed_forward.build(input_shape)
-        self.built = True
 
-    def call(self, x, training=None):
-        return self.residual(x, self.feed_forward, training=training)
+    def call(self, x):
+        return self.residual(x)
 
     def get_config(self):
         return super().get_config() | self.arguments
+
+
+def around(function, **arguments):
+    """Keras' residual connection around a function."""
+    return keras_parts.ResidualConnection(keras.layers.Lambda(function), **arguments)
 
 
 # Activations
@@ -491,12 +494,13 @@ def test_keras_activations_are_the_named_ones():
 @pytest.mark.keras
 def test_keras_dropout(rng):
     x = rng.normal(size=(4, 100, 50)).astype("float32")
-    residual = keras_parts.ResidualConnection(50, 0.2, norm_first=True)
-    change = as_numpy(residual(x, keras.ops.ones_like, training=True)) - x
+    residual = around(keras.ops.ones_like, dropout=0.2, norm_first=True)
+    change = as_numpy(residual(x, training=True)) - x
     assert np.allclose(np.unique(change.round(3)), [0, 1.25])
     assert abs(change.mean() - 1) < 5 * math.sqrt(0.25 / change.size)
-    assert np.array_equal(as_numpy(residual(x, keras.ops.zeros_like, training=True)), x)
-    assert np.array_equal(as_numpy(residual(x, keras.ops.ones_like)), x + 1)
+    assert np.array_equal(as_numpy(residual(x)), x + 1)
+    residual = around(keras.ops.zeros_like, dropout=0.2, norm_first=True)
+    assert np.array_equal(as_numpy(residual(x, training=True)), x)
 
     identity = keras_parts.FeedForward(1000, 1000, dropout=0.2)
     identity.build((None, 1000))
@@ -515,17 +519,38 @@ def test_keras_dropout(rng):
 
 @BOTH_ORDERS
 @pytest.mark.keras
-def test_keras_functional_model_owns_the_sublayer(norm_first, rng, tmp_path):
-    """Called on a symbolic tensor, the residual connection leaves its sub-layer visible: its weights are the model's, trained and saved."""
+def test_keras_functional_model_owns_the_layer_inside(norm_first, rng, tmp_path):
+    """It is one layer of the model, found by its name; the weights inside are the model's, trained and saved."""
     inputs = keras.Input((None, 8))
-    residual, network = keras_parts.ResidualConnection(8, 0.3, norm_first), keras_parts.FeedForward(8, 12)
-    model = keras.Model(inputs, residual(inputs, network))
+    network = keras_parts.FeedForward(8, 12)
+    residual = keras_parts.ResidualConnection(network, 0.3, norm_first, name="residual")
+    model = keras.Model(inputs, residual(inputs))
     x = rng.normal(size=(2, 5, 8)).astype("float32")
     assert len(model.trainable_variables) == 6
-    assert np.allclose(as_numpy(model(x)), as_numpy(residual(x, network)), atol=1e-6)
+    assert model.get_layer("residual") is residual and residual.layer is network
+    assert np.allclose(as_numpy(model(x)), as_numpy(residual(x)), atol=1e-6)
     assert np.abs(as_numpy(model(x, training=True)) - as_numpy(model(x))).max() > 0.01  # dropout is still there
     model.save(tmp_path / "model.keras")
-    assert np.array_equal(as_numpy(keras.saving.load_model(tmp_path / "model.keras")(x)), as_numpy(model(x)))
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(as_numpy(loaded(x)), as_numpy(model(x)))
+    again = loaded.get_layer("residual")
+    assert again.layer.get_config() == network.get_config()
+    assert (again.dropout.rate, again.norm_first, again.norm.epsilon) == (0.3, norm_first, 1e-5)
+
+
+@pytest.mark.keras
+def test_keras_residual_refuses_what_is_not_its_argument():
+    network, kind = keras_parts.FeedForward(8, 12), keras_parts.ResidualConnection
+    for name, value, error in laws.wrong_sizes(kind.__init__):
+        finding = laws.refuses(lambda given={name: value}: kind(network, **given), error, (name,))
+        assert finding, finding
+    for wrong in (np.tanh, keras_parts.FeedForward, None):
+        finding = laws.refuses(lambda wrong=wrong: kind(wrong), TypeError, ("layer",))
+        assert finding, finding
+    residual = kind(network)
+    for x in (np.ones((2, 5, 8), "int32"), np.ones((2, 5, 7), "float32")):
+        finding = laws.refuses(lambda x=x: residual(x), TypeError, ("x",))
+        assert finding, finding
 
 
 @BOTH_ORDERS
@@ -573,10 +598,10 @@ def test_keras_activation_has_the_precision_of_the_weights(policy, dtype, rng, m
 def test_keras_layers_do_not_lose_a_mask(rng, recwarn):
     embedding, residual, network = (
         keras.layers.Embedding(5, 8, mask_zero=True),
-        keras_parts.ResidualConnection(8),
+        keras_parts.ResidualConnection(keras_parts.FeedForward(8, 12)),
         keras_parts.FeedForward(8, 12),
     )
-    y = residual(network(embedding(np.array([[1, 2, 0]]))), network)
+    y = residual(network(embedding(np.array([[1, 2, 0]]))))
     assert y.shape == (1, 3, 8) and not [warning for warning in recwarn if "mask" in str(warning.message)]
 
 
@@ -586,12 +611,10 @@ def test_keras_layers_do_not_lose_a_mask(rng, recwarn):
 def test_keras_residual_inside_tf_function(norm_first, rng):
     import tensorflow as tf
 
-    residual, network = keras_parts.ResidualConnection(8, norm_first=norm_first), keras_parts.FeedForward(8, 12)
-    compiled = tf.function(
-        lambda x: residual(x, lambda y: 2 * network(y)), input_signature=[tf.TensorSpec((None, None, 8), tf.float32)]
-    )
+    residual = keras_parts.ResidualConnection(keras_parts.FeedForward(8, 12), norm_first=norm_first)
+    compiled = tf.function(residual, input_signature=[tf.TensorSpec((None, None, 8), tf.float32)])
     x = rng.normal(size=(2, 5, 8)).astype("float32")
-    assert np.allclose(compiled(x), residual(x, lambda y: 2 * network(y)), atol=1e-5)
+    assert np.allclose(compiled(x), residual(x), atol=1e-5)
 
 
 # Bad input
@@ -599,13 +622,7 @@ def test_keras_residual_inside_tf_function(norm_first, rng):
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize(
-    ("parts", "ones"),
-    [
-        (numpy_parts, np.ones),
-        (pytorch_parts, torch.ones),
-        pytest.param(keras_parts, keras.ops.ones, marks=pytest.mark.keras),
-    ],
-    ids=["numpy", "pytorch", "keras"],
+    ("parts", "ones"), [(numpy_parts, np.ones), (pytorch_parts, torch.ones)], ids=["numpy", "pytorch"]
 )
 def test_a_sublayer_must_be_a_function_that_keeps_the_shape(parts, ones, norm_first):
     """Broadcasting would add a sub-layer's single feature to all eight without a word."""
@@ -615,6 +632,14 @@ def test_a_sublayer_must_be_a_function_that_keeps_the_shape(parts, ones, norm_fi
         laws.refuses(lambda: residual(x, x), TypeError, ("sublayer",)),
     ):
         assert finding, finding
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.keras
+def test_keras_layer_inside_must_keep_the_shape(norm_first):
+    residual = around(lambda y: y[..., :1], norm_first=norm_first)
+    finding = laws.refuses(lambda: residual(keras.ops.ones((2, 5, 8))), TypeError, ("sublayer_output",))
+    assert finding, finding
 
 
 def test_a_residual_connection_goes_back_through_a_function():
@@ -645,7 +670,10 @@ def test_weights_have_the_same_names_in_the_three():
         ("LayerNorm", {"d_model": 8}, {"gamma": (8,), "beta": (8,)}),
         ("ResidualConnection", {"d_model": 8}, {"norm.gamma": (8,), "norm.beta": (8,)}),
     ):
-        layer = getattr(keras_parts, name)(**arguments)
+        if name == "ResidualConnection":
+            layer = around(keras.ops.tanh)
+        else:
+            layer = getattr(keras_parts, name)(**arguments)
         layer.build((None, 5, 8))
         for module in (getattr(numpy_parts, name)(**arguments), getattr(pytorch_parts, name)(**arguments), layer):
             assert {path: array.shape for path, array in get_weights(module).items()} == names

@@ -305,7 +305,8 @@ def make(track: str, **extra):
 
 
 def run(track: str, encoder, x, mask=None, **arguments) -> np.ndarray:
-    arguments |= {} if mask is None else {"mask": tensor(track, mask)}
+    name = "attention_mask" if track == "keras" else "mask"
+    arguments |= {} if mask is None else {name: tensor(track, mask)}
     return as_numpy(encoder(tensor(track, x), **arguments))
 
 
@@ -412,7 +413,9 @@ def classifier(num_layers: int, **arguments) -> keras.Model:
     x = TokenAndPositionEmbedding(maxlen=8, vocab_size=9, embed_dim=16)(inputs)
     x = keras_track.TransformerBlock(embed_dim=16, num_heads=2, ff_dim=32, **arguments)(x)
     if num_layers:
-        x = keras_track.Encoder(16, 2, 32, norm_first=True, num_layers=num_layers)(x, mask=keras_padding_mask(inputs))
+        x = keras_track.Encoder(16, 2, 32, norm_first=True, num_layers=num_layers)(
+            x, attention_mask=keras_padding_mask(inputs)
+        )
     x = keras.layers.GlobalAveragePooling1D()(x)
     return keras.Model(inputs, keras.layers.Dense(2)(x))
 
@@ -446,7 +449,7 @@ def test_keras_transformer_block_is_a_post_norm_relu_encoder_block(float64, rng)
     tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 0, 0, 0]])
     embedding = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)
     bare = as_numpy(embedding(tokens))
-    expected = as_numpy(block(bare, keras_padding_mask(tokens)))
+    expected = as_numpy(block(bare, attention_mask=keras_padding_mask(tokens)))
     # the library's attention takes its scale, 1 / sqrt(4), through float32, in which it is exact
     assert np.allclose(as_numpy(named(embedding(tokens))), expected, rtol=0, atol=1e-12)
     assert not np.allclose(as_numpy(named(bare)), expected, atol=1e-3)  # nothing tells it what padding is
@@ -505,7 +508,8 @@ TOKENS = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as pos
 @ORDERS
 def test_keras_mask_that_comes_attached_hides_padding_and_goes_on(norm_first):
     """Beside the mask of the call; as many sequences as positions, so that no shape says which mask is which."""
-    embedded = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)(TOKENS)
+    embedding = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)
+    embedded = embedding(TOKENS)
     bare, padding = as_numpy(embedded), as_numpy(keras_padding_mask(TOKENS))
     causal = np.tri(3, dtype=bool)[None, None]
     sizes = {**BLOCK, "norm_first": norm_first}
@@ -513,12 +517,21 @@ def test_keras_mask_that_comes_attached_hides_padding_and_goes_on(norm_first):
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # Keras warns of a layer that loses a mask
             y = layer(embedded)
-        assert np.allclose(as_numpy(y), as_numpy(layer(bare, mask=padding)), atol=1e-6)
+        assert np.allclose(as_numpy(y), as_numpy(layer(bare, attention_mask=padding)), atol=1e-6)
         assert np.array_equal(as_numpy(private.mask_of(y)), TOKENS != 0)
-        both = layer(embedded, mask=causal)
-        assert np.allclose(as_numpy(both), as_numpy(layer(bare, mask=causal & padding)), atol=1e-6)
+        both = layer(embedded, attention_mask=causal)
+        expected = as_numpy(layer(bare, attention_mask=causal & padding))
+        assert np.allclose(as_numpy(both), expected, atol=1e-6)
         assert np.array_equal(as_numpy(private.mask_of(both)), TOKENS != 0)
-        assert private.mask_of(layer(bare, mask=padding)) is None
+        assert private.mask_of(layer(bare, attention_mask=padding)) is None
+        # Keras' own mask, given by hand and with a mask of two axes beside it, is attached to the output, too
+        given = layer(bare, mask=ops.convert_to_tensor(TOKENS != 0), attention_mask=causal[0, 0])
+        assert np.allclose(as_numpy(given), expected, atol=1e-6)
+        assert np.array_equal(as_numpy(private.mask_of(given)), TOKENS != 0)
+        inputs = keras.Input((3,), dtype="int32")  # and in a functional model
+        functional = keras.Model(inputs, layer(embedding(inputs), attention_mask=causal))
+        assert np.allclose(as_numpy(functional(TOKENS)), expected, atol=1e-6)
+        assert np.array_equal(as_numpy(private.mask_of(functional(TOKENS))), TOKENS != 0)
 
 
 @pytest.mark.keras

@@ -17,6 +17,7 @@ import shared.pytorch.decoder as pytorch_track
 from shared import parity, private
 from shared.arrays import as_numpy
 from shared.conformance import laws
+from shared.frameworks.masks import in_keras
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
 from shared.pytorch.attention import MultiHeadAttention
@@ -55,6 +56,8 @@ def tensor(track: str, array):
 
 def run(track: str, module, *inputs, **arguments) -> np.ndarray:
     arguments = {name: tensor(track, value) for name, value in arguments.items()}
+    if track == "keras":
+        arguments = in_keras(module.call, arguments)
     return as_numpy(module(*(tensor(track, each) for each in inputs), **arguments))
 
 
@@ -303,7 +306,7 @@ def test_keras_ways_to_a_causal_mask_agree(float64, rng):
         return as_numpy(y), as_numpy(tape.gradient(y, x, output_gradients=grad_output))
 
     expected = output_and_gradient(lambda x: super(type(attention), attention).call(x, x, x, causal))
-    for arguments in ({}, {"mask": np.ones((1, 1, 1, 6), dtype=bool)}, {"cache": ListCache()}):
+    for arguments in ({}, {"attention_mask": np.ones((1, 1, 1, 6), dtype=bool)}, {"cache": ListCache()}):
         for ours, theirs in zip(output_and_gradient(partial(attention, **arguments)), expected):
             assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
 
@@ -315,7 +318,7 @@ def test_keras_dropout_of_weights_acts_on_every_way():
         layer.build((None, None, 8))
     set_weights(plain, get_weights(attention))
     x = keras.random.normal((2, 6, 8), seed=0)
-    for arguments in ({}, {"mask": np.ones((1, 1, 1, 6), dtype=bool)}):
+    for arguments in ({}, {"attention_mask": np.ones((1, 1, 1, 6), dtype=bool)}):
         once, again = (as_numpy(attention(x, training=True, **arguments)) for _ in range(2))
         assert not np.allclose(once, again)
         assert np.array_equal(as_numpy(attention(x, **arguments)), as_numpy(plain(x, **arguments)))
@@ -529,10 +532,10 @@ def test_eps_reaches_every_norm(track):
 def translator(norm_first: bool = False, num_layers: int = 2, **arguments) -> keras.Model:
     source, target = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
     memory, x = (keras.layers.Embedding(9, 8)(each) for each in (source, target))
-    masks = {"self_mask": keras_padding_mask(target), "memory_mask": keras_padding_mask(source)}
+    masks = {"self_attention_mask": keras_padding_mask(target), "cross_attention_mask": keras_padding_mask(source)}
     x = keras_track.Decoder(**BLOCK, num_layers=num_layers, norm_first=norm_first, **arguments)(x, memory, **masks)
     if num_layers > 1:
-        x = keras_track.DecoderOnlyBlock(**BLOCK, activation="gelu")(x, mask=masks["self_mask"])
+        x = keras_track.DecoderOnlyBlock(**BLOCK, activation="gelu")(x, attention_mask=masks["self_attention_mask"])
     return keras.Model([source, target], keras.layers.Dense(9)(x))
 
 
@@ -597,7 +600,8 @@ TOKENS = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 1]])  # as many sequences as pos
 @ORDERS
 def test_keras_mask_that_comes_attached_hides_padding_and_goes_on(norm_first):
     """Beside the mask of the call; as many sequences as positions, so that no shape says which mask is which."""
-    embedded = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)(TOKENS)
+    embedding = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)
+    embedded = embedding(TOKENS)
     bare, padding = as_numpy(embedded), as_numpy(keras_padding_mask(TOKENS))
     window = (np.tri(3, dtype=bool) & ~np.tri(3, k=-2, dtype=bool))[None, None]
     alone = (
@@ -606,22 +610,31 @@ def test_keras_mask_that_comes_attached_hides_padding_and_goes_on(norm_first):
     )
     for layer in alone:
         y = layer(embedded)
-        assert np.allclose(as_numpy(y), as_numpy(layer(bare, mask=padding)), atol=1e-6)
+        assert np.allclose(as_numpy(y), as_numpy(layer(bare, attention_mask=padding)), atol=1e-6)
         assert np.array_equal(as_numpy(private.mask_of(y)), TOKENS != 0)
-        both = layer(embedded, mask=window)
-        assert np.allclose(as_numpy(both), as_numpy(layer(bare, mask=window & padding)), atol=1e-6)
+        both = layer(embedded, attention_mask=window)
+        expected = as_numpy(layer(bare, attention_mask=window & padding))
+        assert np.allclose(as_numpy(both), expected, atol=1e-6)
         assert np.array_equal(as_numpy(private.mask_of(both)), TOKENS != 0)
-        assert private.mask_of(layer(bare, mask=padding)) is None
+        assert private.mask_of(layer(bare, attention_mask=padding)) is None
+        # Keras' own mask, given by hand and with a mask of two axes beside it, is attached to the output, too
+        given = layer(bare, mask=ops.convert_to_tensor(TOKENS != 0), attention_mask=window[0, 0])
+        assert np.allclose(as_numpy(given), expected, atol=1e-6)
+        assert np.array_equal(as_numpy(private.mask_of(given)), TOKENS != 0)
     sizes = {**BLOCK, "norm_first": norm_first}
     for layer in (keras_track.DecoderBlock(**sizes), keras_track.Decoder(**sizes, num_layers=2)):
         y = layer(embedded, embedded)
-        apart = layer(bare, bare, self_mask=padding, memory_mask=padding)
+        apart = layer(bare, bare, self_attention_mask=padding, cross_attention_mask=padding)
         assert np.allclose(as_numpy(y), as_numpy(apart), atol=1e-6)
         assert np.array_equal(as_numpy(private.mask_of(y)), TOKENS != 0)
-        both = layer(embedded, embedded, memory_mask=window)
-        apart = layer(bare, bare, self_mask=padding, memory_mask=window & padding)
+        both = layer(embedded, embedded, cross_attention_mask=window)
+        apart = layer(bare, bare, self_attention_mask=padding, cross_attention_mask=window & padding)
         assert np.allclose(as_numpy(both), as_numpy(apart), atol=1e-6)
-        assert private.mask_of(layer(bare, bare, memory_mask=padding)) is None
+        assert private.mask_of(layer(bare, bare, cross_attention_mask=padding)) is None
+        inputs = keras.Input((3,), dtype="int32")  # and in a functional model
+        x = embedding(inputs)
+        functional = keras.Model(inputs, layer(x, x, cross_attention_mask=window))
+        assert np.allclose(as_numpy(functional(TOKENS)), as_numpy(apart), atol=1e-6)
 
 
 @pytest.mark.keras
@@ -654,7 +667,8 @@ def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
     block, cache, x = make(track, "DecoderOnlyBlock"), ListCache(), rng.normal(size=(4, 5, 8))
     run(track, block, x[:, :3], cache=cache)
     mask = np.ones((1, 1, 1, 2), dtype=bool)  # of 2 keys, where there are 5
-    finding = laws.refuses(lambda: run(track, block, x[:, 3:], mask=mask, cache=cache), TypeError, ("mask",))
+    name = "attention_mask" if track == "keras" else "mask"
+    finding = laws.refuses(lambda: run(track, block, x[:, 3:], mask=mask, cache=cache), TypeError, (name,))
     assert finding, finding
     for wrong in ([], {}, True):
         finding = laws.refuses(lambda wrong=wrong: run(track, block, x, cache=wrong), TypeError, ("cache",))

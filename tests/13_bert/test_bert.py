@@ -18,6 +18,7 @@ import shared.numpy.bert as numpy_track
 import shared.pytorch.bert as pytorch_track
 from shared import grammar, masked_words, parity, text
 from shared.arrays import as_numpy
+from shared.frameworks.masks import IN_KERAS, in_keras
 from shared.frameworks.pretrained import read_bert, write_bert
 from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.attention import causal_mask, padding_mask
@@ -67,6 +68,8 @@ def run(model, *arrays, method: str = "__call__", **arguments) -> np.ndarray:
         arguments = {name: torch.tensor(value) for name, value in arguments.items()}
         with torch.no_grad():
             return as_numpy(getattr(model, method)(*arrays, **arguments))
+    if isinstance(model, keras.Model):
+        arguments = in_keras(model.call, arguments)
     return as_numpy(getattr(model, method)(*arrays, **arguments))
 
 
@@ -224,7 +227,7 @@ def test_keras_and_the_others_have_an_exact_gelu_in_blocks_and_head(track, rng):
     np.testing.assert_allclose(as_numpy(logits), h @ table.T + w["bias"], atol=2e-5)
     network = model.encoder.blocks[0].feed_forward
     if track == "keras":
-        assert network.config["activation"] == "gelu"
+        assert network.activation == "gelu"
     else:
         point = np.array([[2.2]])
         given = torch.tensor(point) if track == "pytorch" else point
@@ -263,13 +266,14 @@ def test_keras_functional_model_and_no_implicit_mask(tokens):
     functional = keras.Model(inputs, model(inputs))
     np.testing.assert_allclose(as_numpy(functional(tokens)), run(model, tokens), atol=1e-6)
     assert functional.output_shape == (None, None, 20)
-    assert getattr(model(tokens, mask=padding_mask(tokens)), "_keras_mask", None) is None
+    assert getattr(model(tokens, attention_mask=padding_mask(tokens)), "_keras_mask", None) is None
 
 
 def test_methods_have_the_same_parameters_in_the_three():
     def parameters(track, name):
         found = inspect.signature(getattr(TRACKS[track].BERTModel, name)).parameters
-        return [each for each in found if each not in ("self", "training")]
+        found = [each for each in found if each not in ("self", "training")]
+        return [IN_KERAS.get(each, each) for each in found]
 
     for name in ("encode", "pool", "from_pretrained"):
         assert parameters("numpy", name) == parameters("pytorch", name) == parameters("keras", name)
@@ -723,7 +727,8 @@ def refused(call, error, name):
 def test_every_track_names_what_it_refuses(track):
     model, tokens = make(track), np.ones((2, 3), int)
     features = tensor(track, np.ones((2, 3, 8), "float64" if track == "numpy" else "float32"))
-    refused(lambda: run(model, tokens, mask=np.ones((2, 3), bool)), TypeError, "mask")
+    name = "attention_mask" if track == "keras" else "mask"
+    refused(lambda: run(model, tokens, mask=np.ones((2, 3), bool)), TypeError, name)
     refused(lambda: model.pool(features), ValueError, "pooler")
     refused(lambda: mask(track, np.ones((2, 3))), TypeError, "tokens")
     refused(lambda: mask(track, TOKENS, mask_id=20), ValueError, "mask_id")

@@ -85,7 +85,8 @@ def call(model, tokens, mask=None, cache=None) -> np.ndarray:
     track = "pytorch" if isinstance(model, pytorch_track.GPTModel) and not isinstance(model, keras.Model) else "other"
     with torch.no_grad():
         mask = None if mask is None else tensor(track, mask)
-        return as_numpy(model(tensor(track, np.asarray(tokens)), mask=mask, cache=cache))
+        name = "attention_mask" if isinstance(model, keras.Model) else "mask"
+        return as_numpy(model(tensor(track, np.asarray(tokens)), **{name: mask, "cache": cache}))
 
 
 def random_tokens(rng, *shape: int) -> np.ndarray:
@@ -873,8 +874,9 @@ def generate(track, prompt=(1, 2), max_new_tokens=3, **wrong):
 def test_every_track_names_what_it_refuses(track):
     module, model, dtype = TRACKS[track], made(track), {"pytorch": (torch.float32, "cpu")}.get(track, ("float32",))
     tokens = tensor(track, np.array([[3, 1, 4], [2, 2, 0]]))
-    refused(lambda: model(tokens, mask=tensor(track, np.ones((2, 1, 1, 3)))), TypeError, "mask")
-    refused(lambda: model(tokens, mask=tensor(track, np.ones((2, 1, 1, 4), bool))), TypeError, "mask")
+    name = "attention_mask" if track == "keras" else "mask"
+    for wrong in (np.ones((2, 1, 1, 3)), np.ones((2, 1, 1, 4), bool)):
+        refused(lambda wrong=wrong: model(tokens, **{name: tensor(track, wrong)}), TypeError, name)
     refused(lambda: model(tokens, cache=[1]), TypeError, "cache")
     refused(lambda: model(tokens, cache=model.make_cache(3)), ValueError, "cache")
     refused(lambda: model(tokens, cache=module.KVCache(**CACHE | {"num_layers": 1})), ValueError, "cache")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from shared import private
 from shared.arrays import from_numpy
 from shared.chapters import all_chapters, ready
 from shared.conformance import laws, parity
 from shared.conformance.subjects import OTHERS, SIZES, SUBJECTS, TRACKS, Subject
+from shared.frameworks.masks import IN_KERAS, in_keras
 from shared.frameworks.modes import evaluation_mode
 from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.models import Module
@@ -304,20 +304,22 @@ def test_keras_config_has_every_argument(subject, track):
         hold([laws.config_makes_it_again(subject.made(of(track), track, **changed | dict(other), name="named"))])
 
 
-def symbols(inputs: dict[str, np.ndarray]) -> dict:
+def symbols(layer, inputs: dict[str, np.ndarray]) -> dict:
+    inputs = in_keras(layer.call, inputs)
     return {name: keras.Input(array.shape[1:], array.shape[0], str(array.dtype)) for name, array in inputs.items()}
 
 
 @each(LAYERS, ("keras",))
 def test_keras_shapes_are_known_before_the_call(subject, track):
-    output = subject.made(of(track), track)(**symbols(inputs_of(subject, 17, track=track)), **subject.named)
+    layer = subject.made(of(track), track)
+    output = layer(**symbols(layer, inputs_of(subject, 17, track=track)), **subject.named)
     assert (output[0] if isinstance(output, tuple | list) else output).shape == subject.shape()
 
 
 @each([subject for subject in LAYERS if not subject.is_tied], ("keras",))
 def test_keras_mixed_precision_reaches_every_part(subject, track):
     layer = subject.made(of(track), track, dtype="mixed_bfloat16")
-    output = layer(**inputs_of(subject, 18, track=track), **subject.named)
+    output = layer(**in_keras(layer.call, inputs_of(subject, 18, track=track)), **subject.named)
     assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
     parts = [part for part in layer._flatten_layers() if part.weights and not isinstance(part, keras.Model)]
     assert {part.compute_dtype for part in parts} <= {"bfloat16"}
@@ -361,11 +363,20 @@ def signatures(subject: Subject) -> list:
 def wrong_inputs(subject: Subject, inputs: dict[str, np.ndarray], track: str) -> list:
     found = []
     for function in signatures(subject):
-        for names, given in laws.wrong_arrays(function, inputs):
+        by_track = in_keras(function, inputs)
+        course = dict(zip(by_track, inputs))
+        for names, given in laws.wrong_arrays(function, by_track):
+            names, given = [course[name] for name in names], {course[name]: value for name, value in given.items()}
             is_float = given[names[0]].dtype.kind == "f" and inputs[names[0]].dtype.kind == "i"
-            if not (is_float and track in subject.takes_floats):
+            is_pairs = subject.inputs[names[0]].kind == "mask" and given[names[0]].ndim == 2  # (length_q, length_k)
+            if not ((is_float and track in subject.takes_floats) or (is_pairs and track == "keras")):
                 found.append((names, given))
     return found
+
+
+def in_words_of(track: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The arguments that an error may name, by what they are called in a track, too."""
+    return tuple(names) + tuple(IN_KERAS[name] for name in names if track == "keras" and name in IN_KERAS)
 
 
 @each([subject for subject in SUBJECTS if subject.has_shapes])
@@ -373,7 +384,9 @@ def test_wrong_arrays_are_refused(subject, track):
     """And the layer computes as before."""
     call, inputs = called(subject, track), inputs_of(subject, 19, track=track)
     before, wrong = call(**inputs), wrong_inputs(subject, inputs, track)
-    hold(laws.refuses(lambda given=given: call(**given), TypeError, names) for names, given in wrong)
+    hold(
+        laws.refuses(lambda given=given: call(**given), TypeError, in_words_of(track, names)) for names, given in wrong
+    )
     assert np.array_equal(call(**inputs), before)
 
 
@@ -385,21 +398,17 @@ def test_a_layer_is_not_spoiled_by_a_refused_first_call(subject, track):
         if track == "pytorch":
             layer.double()
         call = laws.called(layer, **subject.named)
-        hold([laws.refuses(lambda call=call, given=given: call(**given), TypeError, names)])
+        hold([laws.refuses(lambda call=call, given=given: call(**given), TypeError, in_words_of(track, names))])
         assert call(**inputs).shape == subject.shape()
 
 
-KEEPS_MASK = [subject for subject in LAYERS if "keras" in subject.tracks]
-KEEPS_MASK = [subject for subject in KEEPS_MASK if issubclass(of("keras")(subject.path), private.KeepsMask)]
-
-
-@each(KEEPS_MASK, ("keras",))
+@each([subject for subject in LAYERS if any(each.kind == "mask" for each in subject.inputs.values())], ("keras",))
 def test_keras_wrong_wiring_is_found_before_the_call(subject, track):
     """As far as it can be: sizes that arguments share are not known yet, and a symbol has one axis, at least."""
-    inputs, layer = inputs_of(subject, 21, track=track), subject.made(of(track), track)
-    found = laws.wrong_arrays(layer.call, inputs)
+    layer = subject.made(of(track), track)
+    found = laws.wrong_arrays(layer.call, in_keras(layer.call, inputs_of(subject, 21, track=track)))
     wrong = [(names, given) for names, given in found if len(names) == 1 and given[names[0]].ndim]
-    hold(laws.refuses(lambda given=given: layer(**symbols(given)), TypeError, names) for names, given in wrong)
+    hold(laws.refuses(lambda given=given: layer(**symbols(layer, given)), TypeError, names) for names, given in wrong)
 
 
 @each([subject for subject in SUBJECTS if subject.has_shapes], ("numpy", "pytorch"))

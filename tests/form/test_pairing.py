@@ -10,6 +10,7 @@ import torch
 from reading import NOTEBOOKS, PAGES, ROOT, TRACKS, code, for_each_chapter, read
 
 from shared import chapters, dna, genetic_code, side_by_side, vocabularies
+from shared.frameworks.masks import IN_KERAS
 from shared.lesson_code import STEP, module, pair_steps, read_steps, split_steps
 from shared.numpy.models import Module
 
@@ -27,8 +28,8 @@ FUNCTIONS = {
     "mask_tokens",
     *("KVCache", "generate"),
 }
-# Names that Keras users know, and the course's own.
-GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model"}
+# Names that Keras users know, and the course's own; of masks, those for attention.
+GLOSSARY = {"maxlen": "max_length", "embed_dim": "d_model"} | {keras: name for name, keras in IN_KERAS.items()}
 # What one track has beyond the others: parameters, wherever they are or as name(parameter), and layers.
 EXTRAS = {
     "numpy": {
@@ -39,16 +40,20 @@ EXTRAS = {
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
         "MutationModel",  # a function in Keras, `build_model`
+        *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),  # Keras' goes around a layer
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
         *("generator", "use_cache"),  # a `torch.Generator`; what Keras compiles has a cache
         *("LoRA", "MutationModel"),
+        *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),
     },
     "keras": {
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
+        *("EncoderBlock()(mask)", "Encoder()(mask)", "CausalSelfAttention()(mask)", "DecoderOnlyBlock()(mask)"),
         *("Rearrange", "Reduce"),  # those of einops need TensorFlow, and custom_objects to be loaded
+        "ResidualConnection(layer)",  # a `layers.Wrapper`
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
         "generate(seed)",  # as `keras.random` takes it
     },

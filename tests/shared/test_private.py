@@ -67,27 +67,6 @@ def test_keras_knows_what_each_of_a_layers_calls_was_called_with():
     assert layer.input is first  # the public way, which knows one call
 
 
-@pytest.mark.keras
-def test_a_mask_for_attention_does_not_go_on_with_the_output_of_a_keras_layer_and_its_own_does():
-    class Plain(keras.layers.Layer):
-        def call(self, x, mask=None):
-            return x * 1.0
-
-    class Kept(private.KeepsMask, Plain):
-        pass
-
-    embedded = keras.layers.Embedding(5, 4, mask_zero=True)(np.array([[1, 2, 0]]))
-    attached, bare = private.mask_of(embedded), keras.ops.ones((1, 3, 4))
-    for_attention = keras.ops.ones((1, 1, 3, 3), "bool")
-    plain, kept = Plain(), Kept()
-    plain.supports_masking = True
-    assert private.mask_of(plain(embedded, mask=for_attention)).shape == (1, 1, 3, 3)  # what Keras does by itself
-    assert private.mask_of(kept(embedded, mask=for_attention)) is attached
-    assert private.mask_of(kept(bare, mask=for_attention)) is None
-    assert private.mask_of(kept(embedded)) is attached
-    assert private.mask_of(kept(bare, mask=attached)) is attached
-
-
 LAYER_NORM_ON_JAX = """
 import jax, keras, numpy as np
 from shared import private
