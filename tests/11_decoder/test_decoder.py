@@ -18,6 +18,9 @@ from shared.arrays import as_numpy
 from shared.conformance import laws
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
+from shared.numpy import gpt
+from shared.numpy.attention import causal_mask
+from shared.numpy.encoder import EncoderBlock
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 every_track = pytest.mark.parametrize("track", TRACKS)
@@ -65,8 +68,13 @@ class ListCache:
     def append(self, key, value):
         self.keys.append(key)
         self.values.append(value)
-        join = {np.ndarray: np.concatenate, torch.Tensor: torch.cat}.get(type(key), ops.concatenate)
+        join = torch.cat if isinstance(key, torch.Tensor) else ops.concatenate
         return join(self.keys, 2), join(self.values, 2)
+
+
+def make_cache(track: str, batch: int):
+    """An empty cache of one block, for up to five positions."""
+    return numpy_track.LayerCache((batch, 2, 5, 4), np.float64) if track == "numpy" else ListCache()
 
 
 @pytest.fixture
@@ -118,9 +126,35 @@ def test_numpy_future_has_no_gradient(inputs):
 def test_numpy_backward_comes_back_after_a_cached_call(rng):
     block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
     with pytest.raises(ValueError):
-        block.backward(block(x, cache=ListCache()))
+        block.backward(block(x, cache=make_cache("numpy", 2)))
     block(x)
     assert block.backward(x).shape == x.shape
+
+
+def test_numpy_takes_one_cache_of_a_block_and_nothing_else(rng):
+    """Neither a list of caches, such as those of all blocks, nor an object that only has an `append`."""
+    block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
+    for wrong in ([make_cache("numpy", 2)], (make_cache("numpy", 2),), ListCache()):
+        finding = laws.refuses(lambda wrong=wrong: block(x, cache=wrong), TypeError, ("cache",))
+        assert finding, finding
+
+
+def test_numpy_chapter_14_has_the_cache_of_this_one():
+    assert gpt.LayerCache is numpy_track.LayerCache
+
+
+@ORDERS
+def test_numpy_decoder_only_block_is_an_encoder_block_behind_a_causal_mask(norm_first, inputs, rng):
+    x, grad_output = inputs["x"], rng.normal(size=(4, 5, 8))
+    block, encoder_block = (
+        make("numpy", "DecoderOnlyBlock", norm_first=norm_first),
+        EncoderBlock(**BLOCK, norm_first=norm_first),
+    )
+    set_weights(encoder_block, get_weights(block))
+    assert np.allclose(block(x), encoder_block(x, causal_mask(5)[None, None]), rtol=0, atol=1e-12)
+    assert np.allclose(block.backward(grad_output), encoder_block.backward(grad_output), rtol=0, atol=1e-12)
+    for name, gradient in block.gradients().items():
+        assert np.allclose(gradient, encoder_block.gradients()[name], rtol=0, atol=1e-12), name
 
 
 def test_numpy_one_seed_one_decoder(inputs):
@@ -642,7 +676,7 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
 
 @every_track
 def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
-    block, cache, x = make(track, "DecoderOnlyBlock"), ListCache(), rng.normal(size=(4, 5, 8))
+    block, cache, x = make(track, "DecoderOnlyBlock"), make_cache(track, 4), rng.normal(size=(4, 5, 8))
     run(track, block, x[:, :3], cache=cache)
     mask = np.ones((1, 1, 1, 2), dtype=bool)  # of 2 keys, where there are 5
     finding = laws.refuses(lambda: run(track, block, x[:, 3:], mask=mask, cache=cache), TypeError, ("mask",))
