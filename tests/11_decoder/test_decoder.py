@@ -123,6 +123,19 @@ def test_numpy_future_has_no_gradient(inputs):
             assert not grad_x[:, position + 1 :].any() and grad_x[:, : position + 1].all()
 
 
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy_outputs_before_a_change_stay_and_those_after_it_move(name, training, inputs, rng):
+    """To the last bit, in both modes: evaluation has no mask of its own."""
+    module, (x, memory) = make("numpy", name).train(training), inputs.values()
+    memory = [memory] if name in WITH_MEMORY else []
+    for position in range(5):
+        changed = x.copy()
+        changed[:, position] += rng.normal(size=8)
+        moved = (module(changed, *memory) != module(x, *memory)).any(axis=(0, 2))
+        assert np.array_equal(moved, np.arange(5) >= position)
+
+
 def test_numpy_backward_comes_back_after_a_cached_call(rng):
     block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
     with pytest.raises(ValueError):
