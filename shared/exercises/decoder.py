@@ -116,7 +116,7 @@ EXERCISES = {
         right=24,
         praise="7, 8 and 9: each new position sees the six cached ones, and the new ones up to itself.",
         mistakes={
-            # seen: is_causal in PyTorch and use_causal_mask in Keras (pitfall 4)
+            # seen: is_causal in PyTorch and use_causal_mask in Keras (pitfall 2)
             "That is a triangle from the top left, which shows the new positions the oldest keys: 1, 2 and 3.": 6,
             # likely: one new position needs no mask, and three are taken for three times one
             "Nothing is hidden in yours; a new position may not see the new ones after it.": 27,
@@ -139,7 +139,7 @@ EXERCISES = {
         shape="(batch, length)",
         praise="The last token of the target is never read: nothing comes after it.",
         mistakes={
-            # seen: pitfall 5
+            # seen: pitfall 3
             "That is the target itself, so each position reads its own answer.": lambda target, start_id: target,
             # likely: np.roll is the shortest way to shift
             "np.roll brings the last token to the front, where the first position reads it; put start_id there.": (
@@ -199,7 +199,7 @@ EXERCISES = {
         shape="(new, value_dim)",
         praise="With all positions new it is the causal attention of training, with one new it needs no mask.",
         mistakes={
-            # seen: pitfall 4; np.tri(new, all) begins there
+            # seen: pitfall 2; np.tri(new, all) begins there
             "Your triangle begins at the top left, so new positions see the oldest keys only.": (
                 lambda q, k, v: _attend(q, k, v, np.tri(len(q), len(k), dtype=bool))
             ),

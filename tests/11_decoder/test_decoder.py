@@ -20,6 +20,9 @@ from shared.conformance import laws
 from shared.frameworks.masks import in_keras
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
+from shared.numpy import gpt
+from shared.numpy.attention import causal_mask
+from shared.numpy.encoder import EncoderBlock
 from shared.pytorch.attention import MultiHeadAttention
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
@@ -70,8 +73,13 @@ class ListCache:
     def append(self, key, value):
         self.keys.append(key)
         self.values.append(value)
-        join = {np.ndarray: np.concatenate, torch.Tensor: torch.cat}.get(type(key), ops.concatenate)
+        join = torch.cat if isinstance(key, torch.Tensor) else ops.concatenate
         return join(self.keys, 2), join(self.values, 2)
+
+
+def make_cache(track: str, batch: int):
+    """An empty cache of one block, for up to five positions."""
+    return numpy_track.LayerCache((batch, 2, 5, 4), np.float64) if track == "numpy" else ListCache()
 
 
 @pytest.fixture
@@ -120,12 +128,51 @@ def test_numpy_future_has_no_gradient(inputs):
             assert not grad_x[:, position + 1 :].any() and grad_x[:, : position + 1].all()
 
 
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy_outputs_before_a_change_stay_and_those_after_it_move(name, training, inputs, rng):
+    """To the last bit, in both modes: evaluation has no mask of its own."""
+    module, (x, memory) = make("numpy", name).train(training), inputs.values()
+    memory = [memory] if name in WITH_MEMORY else []
+    for position in range(5):
+        changed = x.copy()
+        changed[:, position] += rng.normal(size=8)
+        moved = (module(changed, *memory) != module(x, *memory)).any(axis=(0, 2))
+        assert np.array_equal(moved, np.arange(5) >= position)
+
+
 def test_numpy_backward_comes_back_after_a_cached_call(rng):
     block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
     with pytest.raises(ValueError):
-        block.backward(block(x, cache=ListCache()))
+        block.backward(block(x, cache=make_cache("numpy", 2)))
     block(x)
     assert block.backward(x).shape == x.shape
+
+
+def test_numpy_takes_one_cache_of_a_block_and_nothing_else(rng):
+    """Neither a list of caches, such as those of all blocks, nor an object that only has an `append`."""
+    block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
+    for wrong in ([make_cache("numpy", 2)], (make_cache("numpy", 2),), ListCache()):
+        finding = laws.refuses(lambda wrong=wrong: block(x, cache=wrong), TypeError, ("cache",))
+        assert finding, finding
+
+
+def test_numpy_chapter_14_has_the_cache_of_this_one():
+    assert gpt.LayerCache is numpy_track.LayerCache
+
+
+@ORDERS
+def test_numpy_decoder_only_block_is_an_encoder_block_behind_a_causal_mask(norm_first, inputs, rng):
+    x, grad_output = inputs["x"], rng.normal(size=(4, 5, 8))
+    block, encoder_block = (
+        make("numpy", "DecoderOnlyBlock", norm_first=norm_first),
+        EncoderBlock(**BLOCK, norm_first=norm_first),
+    )
+    set_weights(encoder_block, get_weights(block))
+    assert np.allclose(block(x), encoder_block(x, causal_mask(5)[None, None]), rtol=0, atol=1e-12)
+    assert np.allclose(block.backward(grad_output), encoder_block.backward(grad_output), rtol=0, atol=1e-12)
+    for name, gradient in block.gradients().items():
+        assert np.allclose(gradient, encoder_block.gradients()[name], rtol=0, atol=1e-12), name
 
 
 def test_numpy_one_seed_one_decoder(inputs):
@@ -664,7 +711,7 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
 
 @every_track
 def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
-    block, cache, x = make(track, "DecoderOnlyBlock"), ListCache(), rng.normal(size=(4, 5, 8))
+    block, cache, x = make(track, "DecoderOnlyBlock"), make_cache(track, 4), rng.normal(size=(4, 5, 8))
     run(track, block, x[:, :3], cache=cache)
     mask = np.ones((1, 1, 1, 2), dtype=bool)  # of 2 keys, where there are 5
     name = "attention_mask" if track == "keras" else "mask"
