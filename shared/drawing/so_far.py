@@ -15,6 +15,8 @@ STAGES = (
     ("05_embeddings", "three words, as vectors"),
     ("06_attention", "one head"),
     ("06_attention", "four heads"),
+    ("08_encoder", "a block"),
+    ("08_encoder", "two blocks"),
     ("09_training", "two blocks, by AdamW"),
 )
 GAP, GRAMMATICAL = (

@@ -36,6 +36,7 @@ EXTRAS = {
         "use_cache",  # what Keras compiles has a cache
         *("Linear", "Dropout", "Chain", "Convolution"),  # the frameworks' own, in the others
         *("OneHot", "LastThree", "LookBack"),  # of the model that grows from chapter to chapter
+        "Blocks",  # of the same model
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
         "MutationModel",  # a function in Keras, `build_model`
