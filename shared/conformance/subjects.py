@@ -321,6 +321,15 @@ SUBJECTS = (
         hides={"mask": ("x",)},
     ),
     Subject(
+        "encoder.Blocks",
+        {"x": floats("batch length 16")},
+        "batch length 16",
+        {"num_layers": 2},
+        future="x",
+        tracks=N,
+        has_shapes=False,
+    ),
+    Subject(
         "encoder.TransformerBlock",
         {"inputs": X},
         "batch length d_model",

@@ -17,6 +17,8 @@ STAGES = (
     ("06_attention", "four heads"),
     ("07_feed_forward", "residual connection"),
     ("07_feed_forward", "feed-forward network"),
+    ("08_encoder", "a block"),
+    ("08_encoder", "two blocks"),
     ("09_training", "two blocks, by AdamW"),
 )
 GAP, GRAMMATICAL = (

@@ -75,6 +75,130 @@ def _random_backward(rng):
     )
 
 
+class _Part:
+    """A sub-layer or a norm that is a product with a matrix, so that its backward pass needs nothing from forward."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __call__(self, x):
+        return x @ self.kernel
+
+    forward = __call__
+
+    def backward(self, grad_output):
+        return grad_output @ self.kernel.T
+
+
+class _Attention:
+    """Three such products, added up: of the query, the key and the value."""
+
+    def __init__(self, kernels):
+        self.kernels = kernels
+
+    def __call__(self, query, key, value):
+        return sum(x @ kernel for x, kernel in zip((query, key, value), self.kernels))
+
+    forward = __call__
+
+    def backward(self, grad_output):
+        return tuple(grad_output @ kernel.T for kernel in self.kernels)
+
+
+def _parts(kernels):
+    norm_1, query, key, value, norm_2, network = kernels
+    return _Part(norm_1), _Attention([query, key, value]), _Part(norm_2), _Part(network)
+
+
+def _run_block(make, x, grad_output, kernels):
+    block = make(*_parts(kernels))
+    output = block.forward(x)
+    gradient = None if output is None else block.backward(grad_output)
+    if gradient is None:
+        return {} if output is None else {"forward": output}
+    return {"forward": output, "gradient of x": gradient}
+
+
+def _random_parts(rng):
+    x, grad_output = rng.normal(size=(2, 2, 3, 4))
+    return x, grad_output, rng.normal(size=(6, 4, 4))
+
+
+def _block_forward(x, grad_output, kernels):
+    norm_1, attention, norm_2, network = _parts(kernels)
+    n = norm_1(x)
+    h = x + attention(n, n, n)
+    return h + network(norm_2(h))
+
+
+def _block_backward(x, grad_output, kernels):
+    norm_1, attention, norm_2, network = _parts(kernels)
+    grad_h = grad_output + norm_2.backward(network.backward(grad_output))
+    return grad_h + norm_1.backward(sum(attention.backward(grad_h)))
+
+
+def _block(x, grad_output, kernels):
+    return {
+        "forward": _block_forward(x, grad_output, kernels),
+        "gradient of x": _block_backward(x, grad_output, kernels),
+    }
+
+
+def _forward_of(compute):
+    """A block that is wrong in forward: compute gets x and the four parts."""
+    return lambda x, grad_output, kernels: {"forward": compute(x, *_parts(kernels))}
+
+
+def _backward_of(compute):
+    """A block that is right in forward, and wrong in backward: compute gets the upstream gradient and the four parts."""
+
+    def run(x, grad_output, kernels):
+        wrong = compute(grad_output, *_parts(kernels))
+        return {"forward": _block_forward(x, grad_output, kernels), "gradient of x": wrong}
+
+    return run
+
+
+def _post_norm_parts(x, norm_1, attention, norm_2, network):
+    h = norm_1(x + attention(x, x, x))
+    return norm_2(h + network(h))
+
+
+def _network_reads_x(x, norm_1, attention, norm_2, network):
+    n = norm_1(x)
+    return x + attention(n, n, n) + network(norm_2(x))
+
+
+def _adds_n(x, norm_1, attention, norm_2, network):
+    n = norm_1(x)
+    h = n + attention(n, n, n)
+    m = norm_2(h)
+    return m + network(m)
+
+
+def _query_alone(g, norm_1, attention, norm_2, network):
+    grad_h = g + norm_2.backward(network.backward(g))
+    return grad_h + norm_1.backward(attention.backward(grad_h)[0])
+
+
+def _no_skip_paths(g, norm_1, attention, norm_2, network):
+    return norm_1.backward(sum(attention.backward(norm_2.backward(network.backward(g)))))
+
+
+def _skips_g(g, norm_1, attention, norm_2, network):
+    grad_h = g + norm_2.backward(network.backward(g))
+    return g + norm_1.backward(sum(attention.backward(grad_h)))
+
+
+def _both_read_g(g, norm_1, attention, norm_2, network):
+    return g + norm_2.backward(network.backward(g)) + norm_1.backward(sum(attention.backward(g)))
+
+
+def _norms_on_the_sums(g, norm_1, attention, norm_2, network):
+    grad_h = norm_2.backward(g + network.backward(g))
+    return norm_1.backward(grad_h + sum(attention.backward(grad_h)))
+
+
 def _one_after_the_other(g, norm_backward, attention_backward, feed_forward_backward):
     g = g + norm_backward(feed_forward_backward(g))
     return g + norm_backward(sum(attention_backward(g)))
@@ -213,6 +337,56 @@ EXERCISES = {
             "How many paths lead from x to y? One of them passes neither a norm nor a sub-layer.",
             "n is used by four readers: query, key, value and the network. Add up what comes back from them.",
             "norm_backward turns the gradient of n into a gradient of x. What remains to be added?",
+        ],
+    ),
+    "08.10": Exercise(
+        right=_block,
+        inputs=_random_parts,
+        run=_run_block,
+        shape="that of x",
+        praise="That is the block of GPT-2, in both directions, from memory.",
+        errors={
+            "positional argument": "attention is called with query, key and value; its backward with one gradient.",
+            "unsupported operand": "attention.backward returns a tuple of three gradients: add them up first.",
+        },
+        mistakes={
+            # seen: the paper of 2017, and exercise 08.2.
+            "forward: that is post-norm, a norm on each sum; in pre-norm order a norm is on what a sub-layer reads.": (
+                _forward_of(_post_norm_parts)
+            ),
+            # seen: GPT-J and PaLM, whose two branches read the same input.
+            "forward: the feed-forward network must read h, what attention has changed, and not x.": (
+                _forward_of(_network_reads_x)
+            ),
+            # likely: n is what attention got, so n is what its output is added to.
+            "forward: you add to the normalized vectors; add to x and to h themselves: nothing in the stream is normalized.": (
+                _forward_of(_adds_n)
+            ),
+            # likely: self-attention has one input, so one gradient is expected.
+            "backward: one gradient of attention in place of three: n was query, key and value.": (
+                _backward_of(_query_alone)
+            ),
+            # likely: the chain of layers is remembered, and the sums are not.
+            "backward: the skip paths are missing: each sum hands its upstream gradient on as it is, too.": (
+                _backward_of(_no_skip_paths)
+            ),
+            # likely: grad_output is at hand in both lines.
+            "backward: the first skip path carries the gradient of h, not that of the block's output.": (
+                _backward_of(_skips_g)
+            ),
+            # seen: the backward pass of the parallel block, 08.4.
+            "backward: attention gets the gradient of the block's output; its upstream gradient is that of h.": (
+                _backward_of(_both_read_g)
+            ),
+            # likely: forward was written in pre-norm order, and the diagram of the other order is beside it.
+            "backward: you pass the skip path's gradient through the norms; in pre-norm order a norm is inside the branch.": (
+                _backward_of(_norms_on_the_sums)
+            ),
+        },
+        hints=[
+            "Forward is three lines: n, h and the output. What does each sub-layer read, and what is its output added to?",
+            "Backward begins at the last line: the gradient of h is the upstream gradient, plus what comes back through network and norm.",
+            "The gradient of n is the sum of three. Send it through the norm, and add the gradient of h.",
         ],
     ),
     "08.6": Exercise(

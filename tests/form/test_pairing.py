@@ -36,7 +36,7 @@ EXTRAS = {
         "rng",  # no global generator
         "use_cache",  # what Keras compiles has a cache
         *("Linear", "Dropout", "Chain", "Convolution"),  # the frameworks' own, in the others
-        *("OneHot", "LastThree", "LookBack", "Add"),  # of the model that grows from chapter to chapter
+        *("OneHot", "LastThree", "LookBack", "Add", "Blocks"),  # of the model that grows from chapter to chapter
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
         "MutationModel",  # a function in Keras, `build_model`

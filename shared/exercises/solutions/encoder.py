@@ -19,6 +19,23 @@ def parallel_backward(grad_output, norm_backward, attention_backward, feed_forwa
     return grad_output + norm_backward(grad_n)
 
 
+class MyBlock:
+    def __init__(self, attention_norm, attention, feed_forward_norm, feed_forward):
+        self.attention_norm, self.attention = attention_norm, attention
+        self.feed_forward_norm, self.feed_forward = feed_forward_norm, feed_forward
+
+    def forward(self, x):
+        read = self.attention_norm(x)
+        x = x + self.attention(read, read, read)
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+    def backward(self, grad_output):
+        branch = self.feed_forward_norm.backward(self.feed_forward.backward(grad_output))
+        grad = grad_output + branch
+        grad_query, grad_key, grad_value = self.attention.backward(grad)
+        return grad + self.attention_norm.backward(grad_query + grad_key + grad_value)
+
+
 def record_stream(x, blocks):
     import torch
 
@@ -48,4 +65,5 @@ SOLUTIONS = {
     "08.7": for_pytorch,
     "08.8": attention_mask,
     "08.9": 8544,
+    "08.10": MyBlock,
 }
