@@ -25,6 +25,15 @@ def _text(track: str, chapter: str) -> str:
     return (Path(__file__).parent / track / f"{chapter}.py").read_text(encoding="utf-8")
 
 
+def _home(track: str, chapter: str, name: str) -> str:
+    """The chapter whose module has the definition: another one, if this one imports the name from there."""
+    first = name.partition(".")[0]
+    for node in ast.parse(_text(track, chapter)).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and any(alias.name == first for alias in node.names):
+            return _home(track, node.module, name)
+    return chapter
+
+
 def _definition(track: str, chapter: str, name: str) -> ast.AST | None:
     """The class or function of a module, or the method Class.method, where it is written; None if there is none."""
     found = ast.parse(_text(track, chapter))
@@ -62,6 +71,7 @@ def source(track: str, chapter: str, name: str) -> str:
     Raises:
         ValueError: if the module has no such name.
     """
+    chapter = _home(track, chapter, name)
     found = _definition(track, chapter, name)
     if found is None:
         raise ValueError(f"name={name!r}: shared.{track}.{chapter} has no such name")
@@ -107,6 +117,7 @@ def read_steps(track: str, chapter: str, name: str) -> list[Step]:
     Raises:
         ValueError: if there is no such name, or it has no steps, numbers that do not rise, or a step without code.
     """
+    chapter = _home(track, chapter, name)
     where = f"shared.{track}.{chapter}.{name}"
     found, owner = _definition(track, chapter, name), name.rpartition(".")[0]
     if isinstance(found, ast.ClassDef):

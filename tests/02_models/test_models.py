@@ -1,13 +1,10 @@
 """Chapter 02: the object and the function are one model, in each track and across the three."""
 
-import ast
-import json
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 import torch
+from dictionaries import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -311,14 +308,6 @@ def test_a_module_on_meta_has_new_parameters():
 
 # The dictionary of compare
 
-COMPARE = Path(__file__).resolve().parents[2] / "notebooks/02_models/compare.ipynb"
-
-
-def dictionary() -> list[tuple[str, ...]]:
-    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
-    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
-    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
-
 
 class Plain(nn.Module):
     """The network in PyTorch without the course's checks, which torch.fx can't trace."""
@@ -356,7 +345,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, given, rng, tmp_path
     x, y = (rng.normal(size=(48, size)).astype("float32") for size in (8, 1))
     names = {"np": np, "torch": torch, "keras": keras} | given(x, y)
     kernel = get_weights(names["model"])["hidden.kernel"].copy()
-    for row in dictionary():
+    for row in rows_of("02_models"):
         if row[0] == "the parameters as arrays":
             arrays = eval(row[column], names)
         exec(compile(row[column], row[0], "exec"), names)  # noqa: S102 - what the page shows
@@ -369,7 +358,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, given, rng, tmp_path
 
 def test_the_dictionary_compiles_in_place_and_exports_no_batch_of_one(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    rows = {row[0]: row[2] for row in dictionary()}
+    rows = {row[0]: row[2] for row in rows_of("02_models")}
     names = {"torch": torch, "model": Plain(), "x": torch.ones(1, 8)}
     with pytest.raises(ValueError, match="conflicts"):
         exec(rows["save and load the whole model"], names)  # noqa: S102 - what the page shows

@@ -1,18 +1,17 @@
 """Chapter 04: tokenization, held against the tokenizers library, against its twins, and against text that nobody expects."""
 
-import ast
 import copy
 import json
 import math
 import pickle
 import random
 import re
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import torch
+from dictionaries import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, normalizers, pre_tokenizers
@@ -608,14 +607,6 @@ def test_the_library_s_ready_made_tokenizer_ignores_the_switch():
 
 # The dictionary of compare
 
-COMPARE = Path(__file__).resolve().parents[2] / "notebooks/04_tokenization/compare.ipynb"
-
-
-def dictionary() -> list[tuple[str, ...]]:
-    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
-    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
-    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
-
 
 @pytest.mark.tensorflow
 @pytest.mark.keras
@@ -638,7 +629,7 @@ def test_every_call_of_the_dictionary_runs_as_typed(column, tmp_path, monkeypatc
     names |= vars(numpy_track) if column == 1 else {}
     names |= {"rng": np.random.default_rng(0), "strings": SENTENCES, "labels": [1.0] * len(SENTENCES)}
     names["rows"] = [numpy_track.SimpleTokenizer(SENTENCES).encode(each) for each in SENTENCES]
-    for row in dictionary():
+    for row in rows_of("04_tokenization"):
         exec(compile(row[column], row[0], "exec"), names)  # noqa: S102 - what the page shows
     assert len(names["batch"]) == len(SENTENCES)
     assert names["batch"][0].tolist()[: len(names["rows"][0])] == names["rows"][0]

@@ -1,14 +1,13 @@
 """Chapter 05: token embeddings and positions, in the three tracks."""
 
 import ast
-import json
 import math
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import torch
+from dictionaries import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -606,7 +605,6 @@ def test_an_unregistered_class_is_not_found_where_it_exists(tmp_path):
 
 # The dictionary of compare
 
-COMPARE = Path(__file__).resolve().parents[2] / "notebooks/05_embeddings/compare.ipynb"
 SAME = {  # what has one value in the three columns
     "look up in a table that you have",
     "one-hot",
@@ -620,12 +618,6 @@ SAME = {  # what has one value in the three columns
     "the same table as the output layer",
     "the rows that are most like row 3",
 }
-
-
-def dictionary() -> list[tuple[str, ...]]:
-    cells = json.loads(COMPARE.read_text(encoding="utf-8"))["cells"]
-    [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
-    return ast.literal_eval(ast.parse(source).body[0].value.args[0])
 
 
 def run_column(column: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -644,7 +636,7 @@ def run_column(column: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     names = {"np": np, "torch": torch, "keras": keras, "tf": tf, "rng": rng} | arrays
     names |= {**vars(numpy_embeddings), "Parameter": Parameter, "cross_entropy": cross_entropy} if column == 1 else {}
     values = {}
-    for row in dictionary():
+    for row in rows_of("05_embeddings"):
         body = ast.parse(row[column])
         if row[0] in SAME:  # its last line is the value
             body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)

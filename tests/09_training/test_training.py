@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from classifiers import (
     taken,
     train,
 )
+from dictionaries import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
@@ -981,3 +983,21 @@ def test_keras_never_misreads_a_foreign_byte_order():
         assert keras.backend.backend() != "tensorflow"
     else:
         assert found == pytest.approx(right)
+
+
+# The dictionary of compare
+
+
+def test_every_pytorch_call_of_the_dictionary_runs_as_typed(rng):
+    """From the first row to the last; the loss of evaluation is that of all positions that aren't padding."""
+    x, y = torch.tensor(rng.normal(size=(40, 6, 8))).float(), torch.tensor(rng.integers(0, 9, (40, 6)))
+    model = torch.nn.Linear(8, 9)
+    names = {"torch": torch, "model": model, "x": x, "y": y, "logits": model(x), "targets": y}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for row in rows_of("09_training"):
+            exec(compile(row[2], row[0], "exec"), names)  # noqa: S102 - what the page shows
+    with torch.no_grad():
+        probabilities = model(x).log_softmax(dim=-1)
+    expected = -probabilities.gather(-1, y[..., None])[..., 0][y != 0].mean()
+    assert torch.allclose(names["loss"], expected) and names["scheduler"].last_epoch == 1
