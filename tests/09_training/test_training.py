@@ -1001,3 +1001,16 @@ def test_every_pytorch_call_of_the_dictionary_runs_as_typed(rng):
         probabilities = model(x).log_softmax(dim=-1)
     expected = -probabilities.gather(-1, y[..., None])[..., 0][y != 0].mean()
     assert torch.allclose(names["loss"], expected) and names["scheduler"].last_epoch == 1
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_every_keras_call_of_the_dictionary_runs_as_typed(rng):
+    """From the first row to the last: the model is trained by the optimizer and the loss of the rows."""
+    x, y = rng.normal(size=(40, 6, 8)).astype("float32"), rng.integers(0, 9, (40, 6))
+    model = keras.Sequential([keras.Input((6, 8)), keras.layers.Dense(9)])
+    names = {"keras": keras, "model": model, "x": x, "y": y, "x_val": x, "y_val": y, "logits": model(x), "targets": y}
+    for row in rows_of("09_training"):
+        exec(compile(row[3], row[0], "exec"), names)  # noqa: S102 - what the page shows
+    assert model.optimizer is names["optimizer"] and int(model.optimizer.iterations) == 1 + 5 * 2
+    assert np.isclose(names["loss"], float(names["loss_fn"](y, model(x))), rtol=1e-3)
