@@ -30,6 +30,7 @@ ROOMS = {
     "frameworks": (
         "checkpoints",
         "history",
+        "masks",
         "modes",
         "pretrained",
         "processes",

@@ -214,6 +214,7 @@ def course_map() -> Diagram:
             for chapter in chapters
         },
         [f"{before} -> {chapter.name}" for chapter in chapters for before in chapter.builds_on],
+        ranksep="0.2",  # the longest row of chapters fits a screen
     )
 
 
