@@ -17,7 +17,7 @@ LOOKED_AT = {
     "slide_figure": ("13_bert-numpy", "hidden_word(sentence"),
     "slide_formula": ("10_dna_mutation-numpy", "Kimura"),
     "slide_wide_table": ("15_real_text-pytorch", "behind another sentence\t5.3"),
-    "slide_code": ("04_tokenization-numpy", "def train(pieces"),
+    "slide_code": ("04_tokenization-numpy", "def count(words"),
 }
 HIDDEN = {"tags": ["answer"], "collapsed": True, "jupyter": {"source_hidden": True, "outputs_hidden": True}}
 # What a slide of 1280 by 720 shows: its size, its smallest code, pictures that did not load, formulas without a size.
