@@ -19,18 +19,18 @@ def mask_grid(
         mask: (queries, keys) booleans, True where a query may attend to a key.
         keys: a token for each column.
         answers: what each query is to predict.
-        queries: a token for each row; None if the queries are the last of the keys.
+        queries: a token for each row; None if the queries are the last of the keys, and those before them are cached.
 
     Returns:
         The picture; its description says what each query sees.
 
     Raises:
-        TypeError: if the mask does not hold booleans.
-        ValueError: if it has not a row for each query and answer, and a column for each key.
+        TypeError: if the mask does not hold booleans, or has not a row for each query and answer and a column for each key.
     """
     mask = np.asarray(mask)
     if mask.dtype != bool:
         raise TypeError(f"mask has dtype {mask.dtype}: expected booleans")
+    cached = len(keys) - len(answers) if queries is None else 0
     queries = list(keys)[-len(answers) :] if queries is None else list(queries)
     if mask.shape != (len(answers), len(keys)) or len(queries) != len(answers):
         raise TypeError(f"mask has shape {mask.shape}: expected ({len(answers)}, {len(keys)}), answers and keys")
@@ -62,11 +62,16 @@ def mask_grid(
     for column, key in enumerate(keys):
         axes.text(column + 0.5, -0.15, key, ha="center", va="bottom", fontsize=10 if len(key) < 5 else 8)
     axes.text(start + 0.1, -0.15, "what this row sees", va="bottom", style="italic")
-    axes.text(columns / 2, -0.62, "key", ha="center", va="center", style="italic")
+    titles = {"cached keys": cached / 2, "new keys": (cached + columns) / 2} if cached else {"key": columns / 2}
+    for title, center in titles.items():
+        axes.text(center, -0.62, title, ha="center", va="center", style="italic")
+    if cached:
+        axes.plot([cached, cached], [-0.85, rows + 0.05], color="#57606a", linewidth=2)
     axes.text(-1.45, rows / 2, "query", ha="center", va="center", rotation=90, style="italic")
     axes.set(xlim=(-1.6, end + 1.3), ylim=(rows + 0.05, -0.9))
     axes.set_axis_off()
-    return plots.show(figure, f"A mask of {rows} queries and {columns} keys. {'; '.join(descriptions)}.")
+    behind = f", the first {cached} of them cached" if cached else ""
+    return plots.show(figure, f"A mask of {rows} queries and {columns} keys{behind}. {'; '.join(descriptions)}.")
 
 
 def decoder_only_diagram(norm_first: bool) -> diagrams.Diagram:

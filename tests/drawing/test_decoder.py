@@ -15,7 +15,7 @@ both_orders = pytest.mark.parametrize("norm_first", [True, False])
 def test_a_mask_grid_is_described_and_not_clipped(check_picture):
     check_picture(
         lambda: decoder.mask_grid(np.tri(2, 3, 1, dtype=bool), ["<start>", "C", "A"], "AT"),
-        "A mask of 2 queries and 3 keys. C sees <start>, C and is to predict A; A sees <start>, C, A and is to "
+        "A mask of 2 queries and 3 keys, the first 1 of them cached. C sees <start>, C and is to predict A; A sees <start>, C, A and is to "
         "predict T.",
     )
 

@@ -218,14 +218,17 @@ def number_lines(stages: Mapping[str, Sequence[float]], names: Sequence[str]) ->
     axes.hlines(rows, values.min() - 0.6, values.max() + 0.6, color="#afb8c1", linewidth=1, zorder=0)
     axes.axvline(0, color="#afb8c1", linewidth=1, linestyle=":", zorder=0)
     colors = itertools.cycle((*style.COLORS.values(), *style.OTHER_COLORS))
+    levels = []  # of the labels below the last line
     for number, (name, column, color) in enumerate(zip(names, values.T, colors)):
         axes.plot(column, rows, "o-", color=color, linewidth=0.8, label=name)
         for stage, value in enumerate(column):
             if stage == 0 and len(rows) > 1:
                 place, side = (0, 7), "center"
             elif stage == len(rows) - 1:
-                near = np.abs(value - values[stage, :number]) < 0.08 * np.ptp(values)
-                place, side = (0, -25 if near.any() else -14), "center"  # lower, if another number is close
+                near = np.abs(value - values[stage, :number]) < 0.09 * np.ptp(values)
+                level = min({0, 1, 2} - {levels[other] for other in np.flatnonzero(near)}, default=3)
+                levels.append(level)
+                place, side = (0, -14 - 11 * level), "center"  # lower, where another number is close
             else:  # below, on the side that the line to the next stage leaves free
                 side = "right" if column[stage + 1] > value else "left"
                 place = (-3 if side == "right" else 3, -14)
