@@ -1,5 +1,6 @@
 """Chapter 11: the decoder, held against PyTorch's own, against finite differences, and against its twins."""
 
+import importlib
 from functools import partial
 
 import keras
@@ -20,7 +21,6 @@ from shared.conformance import laws
 from shared.frameworks.masks import in_keras
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
-from shared.numpy import gpt
 from shared.numpy.attention import causal_mask
 from shared.numpy.encoder import EncoderBlock
 from shared.pytorch.attention import MultiHeadAttention
@@ -64,22 +64,10 @@ def run(track: str, module, *inputs, **arguments) -> np.ndarray:
     return as_numpy(module(*(tensor(track, each) for each in inputs), **arguments))
 
 
-class ListCache:
-    """The plainest cache: what came, in lists."""
-
-    def __init__(self):
-        self.keys, self.values = [], []
-
-    def append(self, key, value):
-        self.keys.append(key)
-        self.values.append(value)
-        join = torch.cat if isinstance(key, torch.Tensor) else ops.concatenate
-        return join(self.keys, 2), join(self.values, 2)
-
-
-def make_cache(track: str, batch: int):
-    """An empty cache of one block, for up to five positions."""
-    return numpy_track.LayerCache((batch, 2, 5, 4), np.float64) if track == "numpy" else ListCache()
+def make_cache(track: str, batch: int, max_length: int = 5, dtype: str = "float32"):
+    """An empty cache of one block, for up to max_length positions; float64 but for Keras, if nothing else is asked for."""
+    rest = {"numpy": (np.float64,), "pytorch": (torch.float64, "cpu"), "keras": (dtype,)}[track]
+    return TRACKS[track].LayerCache((batch, 2, max_length, 4), *rest)
 
 
 @pytest.fixture
@@ -147,18 +135,6 @@ def test_numpy_backward_comes_back_after_a_cached_call(rng):
         block.backward(block(x, cache=make_cache("numpy", 2)))
     block(x)
     assert block.backward(x).shape == x.shape
-
-
-def test_numpy_takes_one_cache_of_a_block_and_nothing_else(rng):
-    """Neither a list of caches, such as those of all blocks, nor an object that only has an `append`."""
-    block, x = make("numpy", "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8))
-    for wrong in ([make_cache("numpy", 2)], (make_cache("numpy", 2),), ListCache()):
-        finding = laws.refuses(lambda wrong=wrong: block(x, cache=wrong), TypeError, ("cache",))
-        assert finding, finding
-
-
-def test_numpy_chapter_14_has_the_cache_of_this_one():
-    assert gpt.LayerCache is numpy_track.LayerCache
 
 
 @ORDERS
@@ -289,7 +265,11 @@ def test_pytorch_ways_to_a_causal_mask_agree(rng):
     x, grad_output = torch.tensor(rng.normal(size=(2, 3, 6, 8)))
     x.requires_grad_()
     expected = general(x, x, x, torch.ones(6, 6, dtype=torch.bool).tril())
-    ways = attention(x), attention(x, torch.ones(1, 1, 1, 6, dtype=torch.bool)), attention(x, cache=ListCache())
+    ways = (
+        attention(x),
+        attention(x, torch.ones(1, 1, 1, 6, dtype=torch.bool)),
+        attention(x, cache=make_cache("pytorch", 3, 6)),
+    )
     for y in ways:
         assert torch.allclose(y, expected, rtol=0, atol=1e-12)
         grads = [torch.autograd.grad(each, x, grad_output, retain_graph=True)[0] for each in (y, expected)]
@@ -316,7 +296,8 @@ def test_pytorch_flag_is_used_only_where_it_is_right(monkeypatch):
         return original(*arguments, **named)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", watch)
-    attention, cache, x = pytorch_track.CausalSelfAttention(8, 2), ListCache(), torch.randn(2, 3, 8)
+    attention, cache = pytorch_track.CausalSelfAttention(8, 2).double(), make_cache("pytorch", 2, 7)
+    x = torch.randn(2, 3, 8).double()
     attention(x), attention(x, torch.ones(1, 1, 3, 3, dtype=torch.bool))
     assert flags == [(False, True), (True, False)]  # a mask is given, the flag is set
     flags.clear()
@@ -338,7 +319,7 @@ def test_pytorch_compiles_to_one_graph_whatever_the_length(norm_first, inputs):
 @pytest.mark.tensorflow
 @pytest.mark.keras
 def test_keras_ways_to_a_causal_mask_agree(float64, rng):
-    """With and without another mask, outputs and gradients are those of chapter 06's attention with the causal one."""
+    """With and without another mask, outputs and gradients are those of chapter 06's attention with the causal one; behind an empty cache, outputs."""
     import tensorflow as tf
 
     attention, causal = keras_track.CausalSelfAttention(8, 2), np.tril(np.ones((6, 6), dtype=bool))
@@ -353,9 +334,11 @@ def test_keras_ways_to_a_causal_mask_agree(float64, rng):
         return as_numpy(y), as_numpy(tape.gradient(y, x, output_gradients=grad_output))
 
     expected = output_and_gradient(lambda x: super(type(attention), attention).call(x, x, x, causal))
-    for arguments in ({}, {"attention_mask": np.ones((1, 1, 1, 6), dtype=bool)}, {"cache": ListCache()}):
+    for arguments in ({}, {"attention_mask": np.ones((1, 1, 1, 6), dtype=bool)}):
         for ours, theirs in zip(output_and_gradient(partial(attention, **arguments)), expected):
             assert np.allclose(ours, theirs, rtol=0, atol=1e-12)
+    cached = as_numpy(attention(x, cache=make_cache("keras", 3, 6, "float64")))  # for inference: it has no gradient
+    assert np.allclose(cached, expected[0], rtol=0, atol=1e-12)
 
 
 @pytest.mark.keras
@@ -689,7 +672,7 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
     """Two sequences of four, whose last position is padding in the second: the new positions bring their mask."""
     tokens = np.array([[3, 1, 4, 1], [2, 7, 1, 0]])
     embedded = keras.layers.Embedding(9, 8, mask_zero=True)(tokens)
-    attention, cache = keras_track.CausalSelfAttention(8, 2), ListCache()
+    attention, cache = keras_track.CausalSelfAttention(8, 2), make_cache("keras", 2)
     whole = as_numpy(attention(embedded))
     bare = ops.convert_to_tensor(as_numpy(embedded))
     attention(bare[:, :2], cache=cache)
@@ -710,6 +693,25 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
 
 
 @every_track
+def test_takes_one_cache_of_a_block_and_nothing_else(track, rng):
+    """Neither a list of caches, such as those of all blocks, nor an object that only has an `append`."""
+    block, x, cache = make(track, "DecoderOnlyBlock"), rng.normal(size=(2, 3, 8)), make_cache(track, 2)
+
+    class Appends:
+        def append(self, key, value):
+            return key, value
+
+    for wrong in ([cache], (cache,), [], {}, True, Appends()):
+        finding = laws.refuses(lambda wrong=wrong: run(track, block, x, cache=wrong), TypeError, ("cache",))
+        assert finding, finding
+
+
+@every_track
+def test_chapter_14_has_the_cache_of_this_one(track):
+    assert vars(importlib.import_module(f"shared.{track}.gpt"))["LayerCache"] is TRACKS[track].LayerCache
+
+
+@every_track
 def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
     block, cache, x = make(track, "DecoderOnlyBlock"), make_cache(track, 4), rng.normal(size=(4, 5, 8))
     run(track, block, x[:, :3], cache=cache)
@@ -717,6 +719,3 @@ def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
     name = "attention_mask" if track == "keras" else "mask"
     finding = laws.refuses(lambda: run(track, block, x[:, 3:], mask=mask, cache=cache), TypeError, (name,))
     assert finding, finding
-    for wrong in ([], {}, True):
-        finding = laws.refuses(lambda wrong=wrong: run(track, block, x, cache=wrong), TypeError, ("cache",))
-        assert finding, finding

@@ -242,7 +242,7 @@ def test_a_cache_changes_nothing(subject, track):
     def make_cache():
         if hasattr(layer, "make_cache"):
             return layer.make_cache(SIZES["batch"])
-        return of(track)("gpt.LayerCache")(tuple(shape), *dtype)
+        return of(track)("decoder.LayerCache")(tuple(shape), *dtype)
 
     call, given = called(subject, track, layer), {subject.future: inputs[subject.future]}
     for pieces in ((1, 1, 1, 1, 1), (3, 2), (2, 1, 1, 1)):

@@ -40,7 +40,7 @@ FUNCTIONS = {
         ),
         (5, 2),
     ),
-    "gpt.LayerCache": (
+    "decoder.LayerCache": (
         lambda f: f((2, 2, 6, 4), torch.float32, META).append(floats(2, 2, 3, 4).detach(), floats(2, 2, 3, 4).detach())[
             0
         ],
