@@ -427,7 +427,7 @@ EXERCISES = {
         praise="Two differences in one line: what True means, and the axes.",
         trials=8,
         mistakes={
-            # seen: pitfall 2 of the notebook.
+            # seen: "Pieces beside longer ones" in the notebook.
             "The axes are right, but True must mean padding: nn.TransformerEncoder hides what is True.": (
                 lambda mask: mask[:, 0, 0]
             ),

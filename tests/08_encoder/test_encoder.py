@@ -1,5 +1,6 @@
 """Chapter 08: the encoder, held against PyTorch's own, against finite differences, and against its twins."""
 
+import ast
 import copy
 import warnings
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from blocks import dropout_of, norm_of
+from dictionaries import rows_of
+from einops import rearrange
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
@@ -22,6 +25,8 @@ from shared.conformance import laws
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.attention import padding_mask as keras_padding_mask
 from shared.keras.embeddings import TokenAndPositionEmbedding
+from shared.numpy.attention import causal_mask, padding_mask
+from shared.numpy.models import Linear
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
@@ -564,3 +569,180 @@ def test_keras_transformer_block_refuses_sizes_that_do_not_fit(wrong, error):
     sizes = {"embed_dim": 8, "num_heads": 2, "ff_dim": 12} | wrong
     finding = laws.refuses(lambda: keras_track.TransformerBlock(**sizes), error, tuple(wrong))
     assert finding, finding
+
+
+# Images: patches, and the vision transformer of transformers
+
+
+def image_reader(rng):
+    """Weights of a pre-norm image reader with two blocks, by the course's names, and the encoder that holds its own."""
+    encoder = scrambled(pytorch_track.Encoder(16, 2, 24, norm_first=True, num_layers=2).double())
+    shapes = {"embed": (16, 16), "class_token": (1, 1, 16), "positions": (1, 5, 16), "readout": (10, 16)}
+    return encoder, {name: torch.tensor(rng.normal(size=shape)) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("how", ["eager", "sdpa"])
+def test_pytorch_encoder_is_the_vit_of_transformers(how, rng):
+    """Names of its weights as the page renames them; its eager attention takes the softmax in float32."""
+    transformers = pytest.importorskip("transformers")
+    encoder, ours = image_reader(rng)
+    config = transformers.ViTConfig(
+        image_size=8,
+        patch_size=4,
+        num_channels=1,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        num_labels=10,
+        hidden_act="relu",
+        layer_norm_eps=1e-5,
+        attn_implementation=how,
+    )
+    vit = transformers.ViTForImageClassification(config).eval().double()
+    parts = {"query": "attention.q_proj", "key": "attention.k_proj", "value": "attention.v_proj"}
+    parts = {f"attention.{name}": theirs for name, theirs in parts.items()}
+    parts |= {"attention.output": "attention.o_proj", "attention_norm": "layernorm_before"}
+    parts |= {"feed_forward_norm": "layernorm_after"}
+    parts |= {"feed_forward.expand": "mlp.fc1", "feed_forward.contract": "mlp.fc2"}
+    state = {f"vit.layernorm.{part}": value for part, value in encoder.norm.state_dict().items()}
+    for i, block in enumerate(encoder.blocks):
+        for name, theirs in parts.items():
+            for part, value in block.get_submodule(name).state_dict().items():
+                state[f"vit.layers.{i}.{theirs}.{part}"] = value
+    zeros = torch.zeros(16, dtype=torch.float64)
+    state["vit.embeddings.cls_token"] = ours["class_token"]
+    state["vit.embeddings.position_embeddings"] = ours["positions"]
+    state["vit.embeddings.patch_embeddings.projection.weight"] = ours["embed"].reshape(16, 1, 4, 4)
+    state["vit.embeddings.patch_embeddings.projection.bias"] = zeros
+    state |= {"classifier.weight": ours["readout"], "classifier.bias": zeros[:10]}
+    vit.load_state_dict(state)
+    images = torch.tensor(rng.normal(size=(3, 1, 8, 8)))
+    patches = rearrange(images, "b 1 (h p) (w q) -> b (h w) (p q)", p=4, q=4) @ ours["embed"].T
+    x = torch.cat([ours["class_token"].expand(3, 1, 16), patches], dim=1) + ours["positions"]
+    expected = encoder(x)[:, 0] @ ours["readout"].T
+    with torch.no_grad():
+        tolerance = 1e-12 if how == "sdpa" else 1e-5
+        assert torch.allclose(vit(images).logits, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.keras
+def test_a_patch_embedding_is_a_convolution_in_both_libraries(rng):
+    """With the same weights, of an even number of patches that aren't square in number."""
+    images, kernel, bias = rng.normal(size=(2, 8, 12, 3)), rng.normal(size=(48, 5)), rng.normal(size=5)
+    patches = rearrange(images, "b (h p) (w q) c -> b (h w) (p q c)", p=4, q=4)
+    expected = patches @ kernel + bias
+    in_keras = keras.layers.Conv2D(5, 4, strides=4, dtype="float64")
+    in_keras.build(images.shape)
+    in_keras.set_weights([kernel.reshape(4, 4, 3, 5), bias])
+    assert np.allclose(as_numpy(in_keras(images)).reshape(2, 6, 5), expected, rtol=0, atol=1e-5)
+    cut = as_numpy(ops.image.extract_patches(images, size=4)).reshape(2, 6, 48)
+    assert np.allclose(cut, patches, rtol=0, atol=1e-6)
+    in_torch = nn.Conv2d(3, 5, 4, stride=4).double()
+    weight = rearrange(kernel, "(p q c) d -> d c p q", p=4, q=4)
+    in_torch.load_state_dict({"weight": torch.tensor(weight), "bias": torch.tensor(bias)})
+    channels_first = torch.tensor(rearrange(images, "b h w c -> b c h w"))
+    assert np.allclose(as_numpy(in_torch(channels_first).flatten(2).mT), expected, rtol=0, atol=1e-12)
+
+
+# The ready-made block, where a part of it is exchanged
+
+
+def test_pytorch_fast_path_of_torch_nn_passes_over_what_is_exchanged():
+    """What the page says of evaluation without gradients: another linear1 and another _sa_block aren't called."""
+
+    class Doubled(nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    class NoAttention(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, *arguments, **options):
+            return torch.zeros_like(x)
+
+    x = torch.randn(4, 6, 8, dtype=torch.float64)
+    exchanged = torch_layer(False)
+    exchanged.linear1 = Doubled(8, 12).double()
+    for layer in (exchanged, NoAttention(8, 2, 12, dropout=0.0, batch_first=True).double()):
+        with torch.no_grad():
+            assert not torch.allclose(layer.train()(x), layer.eval()(x), atol=1e-3)
+    other_norm = torch_layer(False)
+    other_norm.norm1, other_norm.norm2 = nn.RMSNorm(8).double(), nn.RMSNorm(8).double()
+    with torch.no_grad():
+        other_norm.train()(x)
+        with pytest.raises(AttributeError, match="bias"):
+            other_norm.eval()(x)
+
+
+# The dictionary of compare
+
+TOKENS_OF_ROWS = np.array([[3, 1, 4, 1, 2], [2, 4, 1, 0, 0]])
+
+
+def run_column(column: int, rng) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last; what the names hold afterwards, and the value of some last lines."""
+    x, images = rng.normal(size=(2, 5, 16)).astype("float32"), rng.normal(size=(3, 8, 8, 1)).astype("float32")
+    names = {"d_model": 16, "num_heads": 4, "d_ff": 64, "embed_dim": 16, "ff_dim": 64, "np": np, "keras": keras}
+    names |= {"torch": torch, "x": x, "tokens": TOKENS_OF_ROWS, "images": images}
+    if column == 1:
+        names |= {**vars(numpy_track), "causal_mask": causal_mask, "padding_mask": padding_mask}
+        names |= {"rearrange": rearrange, "Linear": Linear}
+    if column == 2:
+        names |= {"x": torch.tensor(x), "tokens": torch.tensor(TOKENS_OF_ROWS)}
+        names["images"] = torch.tensor(images).permute(0, 3, 1, 2)
+    if column == 3:
+        names["TransformerBlock"] = keras_track.TransformerBlock
+    values = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "enable_nested_tensor is True")  # of a pre-norm stack
+        warnings.filterwarnings("ignore", "The PyTorch API of nested tensors")
+        for row in rows_of("08_encoder"):
+            body = ast.parse(row[column])
+            if body.body and isinstance(body.body[-1], ast.Expr):
+                body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
+            names["value"] = None
+            exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
+            values[row[0]] = names["value"]
+    return names | {"values": values}
+
+
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed():
+    numpy_, pytorch, keras_ = (run_column(column, np.random.default_rng(0)) for column in (1, 2, 3))
+    for found in (numpy_, pytorch, keras_):  # padding is hidden, and the stack goes on to the mean over real positions
+        y = as_numpy(found["y"])
+        mean = np.stack([y[0].mean(axis=0), y[1, :3].mean(axis=0)])
+        assert np.allclose(as_numpy(found["values"]["the mean over real positions"]), mean, atol=1e-5)
+        weights = as_numpy(found["values"]["the attention weights of the first block's heads, in evaluation"])
+        assert weights.shape == (2, 4, 5, 5) and np.allclose(weights.sum(axis=-1), 1, atol=1e-5)
+        assert int(found["values"]["how many parameters"]) == 6 * 3280
+        kernel = found["values"]["the kernel of the first query, (in, out); in Keras (in, heads, head_dim)"]
+        assert as_numpy(kernel).reshape(16, 16).shape == (16, 16)
+        assert np.allclose(as_numpy(found["patches"]), numpy_["patches"], atol=1e-6)
+        assert as_numpy(found["values"]["a vector of each patch"]).shape == (3, 4, 16)
+    assert len({block.linear1.weight.detach().numpy().tobytes() for block in pytorch["encoder"].layers}) == 1
+
+
+@pytest.mark.keras
+@pytest.mark.parametrize("column", [1, 2, 3])
+def test_the_dictionarys_masks_hide_what_they_say(column):
+    """Another vector at the padding moves no real position; a later one moves no earlier one."""
+    named = run_column(column, np.random.default_rng(0))
+    rows = {row[0]: row[column] for row in rows_of("08_encoder")}
+    x = np.random.default_rng(1).normal(size=(2, 5, 16)).astype("float32")
+    changed = {"hide padding": x.copy(), "hide the future": x.copy()}
+    changed["hide padding"][1, 3:] += 1
+    changed["hide the future"][:, 3] += 1
+
+    def output(what: str, array: np.ndarray) -> np.ndarray:
+        given = named | {"x": tensor("pytorch" if column == 2 else "", array)}
+        body = ast.parse(rows[what])
+        if isinstance(body.body[-1], ast.Expr):
+            body.body[-1] = ast.Assign([ast.Name("y", ast.Store())], body.body[-1].value)
+        exec(compile(ast.fix_missing_locations(body), what, "exec"), given)  # noqa: S102 - what the page shows
+        return as_numpy(given["y"])
+
+    for what, other in changed.items():
+        moved = np.abs(output(what, other) - output(what, x)).max(axis=-1) > 1e-4
+        still = TOKENS_OF_ROWS != 0 if what == "hide padding" else np.arange(5) < np.array([[3], [3]])
+        assert not moved[still].any()
+        assert what == "hide padding" or moved[:, 3].all()
