@@ -1,5 +1,6 @@
 """Chapter 11: the decoder, held against PyTorch's own, against finite differences, and against its twins."""
 
+import ast
 import importlib
 from functools import partial
 
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 from blocks import dropout_of
+from dictionaries import rows_of
 from keras import ops
 from torch import nn
 from torch.nn import functional as F
 
 import shared.keras.decoder as keras_track
+import shared.numpy.attention as numpy_attention
 import shared.numpy.decoder as numpy_track
 import shared.pytorch.decoder as pytorch_track
 from shared import parity, private
@@ -687,6 +690,108 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
     later = Attached()(bare[:, 2:])
     # float32: sums of up to eight products, each below 1, in another order
     assert np.allclose(as_numpy(attention(later, cache=cache)), whole[:, 2:], rtol=0, atol=8 * 2**-23)
+
+
+# The dictionary of compare
+
+SAME = {  # what has one value in the three columns
+    "the causal mask, True = may attend",
+    "the mask of 2 new positions behind 3 cached ones",
+    "causal attention, of queries, keys and values",
+    "that of the last 2 queries",
+    "the positions of 2 words behind 3 cached ones",
+}
+
+
+def run_column(column: int) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last, and return the values of the rows in SAME, attention with heads first."""
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.normal(size=(2, 5, 16)), "memory": rng.normal(size=(2, 7, 16))}
+    arrays |= {name: rng.normal(size=(2, 4, 5, 4)) for name in "qkv"} | {"probs": rng.dirichlet(np.ones(87))}
+    if column > 1:
+        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    if column == 3:
+        arrays |= {name: arrays[name].swapaxes(1, 2) for name in "qkv"}
+    arrays |= {"source": np.array([[3, 1, 4, 1, 2, 2, 1], [1, 2, 3, 4, 0, 0, 0]]), "target": np.tri(2, 5, 3, dtype=int)}
+    if column == 2:
+        arrays = {name: torch.tensor(array) for name, array in arrays.items()}
+    names = {"np": np, "torch": torch, "keras": keras, "rng": rng} | arrays
+    names |= {**vars(numpy_attention), **vars(numpy_track)} if column == 1 else {}
+    values = {}
+    for row in rows_of("11_decoder"):
+        body = ast.parse(row[column])
+        if row[0] in SAME:  # its last line is the value
+            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
+        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
+        if row[0] in SAME:
+            value = as_numpy(names["value"])
+            values[row[0]] = value.swapaxes(1, 2) if column == 3 and value.ndim == 4 else value
+    if column > 1:  # the rows of the cache have filled it
+        np.testing.assert_array_equal(as_numpy(names["keys"]), as_numpy(names["k"]))
+    return values
+
+
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
+    columns = [run_column(column) for column in (1, 2, 3)]
+    assert [set(values) for values in columns] == [SAME] * 3
+    for name in SAME:
+        for values in columns[1:]:
+            np.testing.assert_allclose(values[name], columns[0][name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+# What the pages say of the libraries' own calls
+
+
+def seen(call, x) -> list[int]:
+    """On how many positions each output depends."""
+    moved, before = [], as_numpy(call(x))
+    for position in range(x.shape[1]):
+        other = x.copy()
+        other[:, position] += np.random.default_rng(position + 1).normal(size=x.shape[-1])
+        moved.append(np.abs(as_numpy(call(other)) - before).max(axis=(0, 2)) > 1e-6)
+    return np.sum(moved, axis=0).tolist()
+
+
+@pytest.mark.parametrize("kind", [nn.TransformerEncoderLayer, nn.TransformerDecoderLayer])
+def test_pytorch_hint_hides_nothing_in_evaluation_and_drops_a_window_in_training(kind, inputs):
+    layer, window = torch_layer(False, kind=kind), torch.ones(5, 5, dtype=torch.bool).tril().triu(-1)
+    memory, source = [torch.tensor(inputs["memory"])], kind is nn.TransformerEncoderLayer
+    memory, name, hint = ([], "src_mask", "is_causal") if source else (memory, "tgt_mask", "tgt_is_causal")
+
+    def call(x, **given):
+        return layer(torch.tensor(x), *memory, **given)
+
+    both = {name: ~window, hint: True}
+    with pytest.raises(RuntimeError, match="attn_mask"):
+        call(inputs["x"], **{hint: True})
+    assert seen(partial(call, **both), inputs["x"]) == [1, 2, 3, 4, 5]
+    assert seen(partial(call, **{name: ~window}), inputs["x"]) == [1, 2, 2, 2, 2]
+    layer.eval()
+    with torch.no_grad():
+        assert seen(partial(call, **{hint: True}), inputs["x"]) == seen(call, inputs["x"]) == [5] * 5
+        assert seen(partial(call, **both), inputs["x"]) == [1, 2, 2, 2, 2]
+
+
+@pytest.mark.keras
+def test_keras_flag_is_a_mask_and_starts_at_the_top_left(inputs):
+    layer, window = keras.layers.MultiHeadAttention(2, 4), (np.tri(5, dtype=bool) & ~np.tri(5, k=-2, dtype=bool))[None]
+    x = inputs["x"].astype("float32")
+    assert seen(lambda x: layer(x, x), x) == [5] * 5
+    assert seen(lambda x: layer(x, x, use_causal_mask=True), x) == [1, 2, 3, 4, 5]
+    assert seen(lambda x: layer(x, x, attention_mask=window, use_causal_mask=True), x) == [1, 2, 2, 2, 2]
+    _, scores = layer(x[:, 4:], x, use_causal_mask=True, return_attention_scores=True)
+    assert (as_numpy(scores)[0, 0, 0] > 0).tolist() == [True, False, False, False, False]
+
+
+@pytest.mark.keras
+def test_keras_start_token_that_is_padding_sees_the_future_in_the_library_s_attention_alone():
+    tokens = np.array([[0, 5, 3, 7], [0, 5, 3, 8]])
+    x = keras.layers.Embedding(9, 8, keras.initializers.RandomNormal(stddev=1.0), mask_zero=True)(tokens)
+    library, own = keras.layers.MultiHeadAttention(2, 4), keras_track.CausalSelfAttention(8, 2)
+    for layer, y in ((library, library(x, x, use_causal_mask=True)), (own, own(x))):
+        moved = np.abs(as_numpy(y)[0] - as_numpy(y)[1]).max(axis=-1) > 1e-5
+        assert moved.tolist() == [layer is library, False, False, True]
 
 
 # Bad input
