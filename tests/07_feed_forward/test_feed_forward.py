@@ -1,11 +1,13 @@
 """Chapter 07: the feed-forward network, LayerNorm and the residual connection, in the three tracks and against the frameworks' own."""
 
+import ast
 import math
 
 import keras
 import numpy as np
 import pytest
 import torch
+from dictionaries import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -539,6 +541,19 @@ def test_keras_functional_model_owns_the_layer_inside(norm_first, rng, tmp_path)
 
 
 @pytest.mark.keras
+def test_keras_residual_around_a_layer_of_keras_is_saved_with_it(rng, tmp_path):
+    residual = keras_parts.ResidualConnection(keras.layers.Dense(8), norm_first=True, name="residual")
+    model = random_weights(keras.Sequential([keras.Input((None, 8)), residual]), rng)
+    x = rng.normal(size=(2, 5, 8)).astype("float32")
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert np.array_equal(as_numpy(loaded(x)), as_numpy(model(x)))
+    assert set(get_weights(loaded)) == {
+        f"residual.{n}" for n in ("layer.kernel", "layer.bias", "norm.gamma", "norm.beta")
+    }
+
+
+@pytest.mark.keras
 def test_keras_residual_refuses_what_is_not_its_argument():
     network, kind = keras_parts.FeedForward(8, 12), keras_parts.ResidualConnection
     for name, value, error in laws.wrong_sizes(kind.__init__):
@@ -713,3 +728,66 @@ def test_add_dropped_gets_advice():
         lambda x, c, k, r: x + ops.cast(k, "float32") * c / (1 - r),
     ):
         assert "cast to change.dtype" in exercises.judge("07.8", attempt)[1]
+
+
+# The dictionary of compare
+
+SAME = {  # what has one value in the three columns; a layer's weights are random, and those of a new norm are not
+    "ReLU",
+    "GELU",
+    "GELU by tanh, as in GPT-2",
+    "SiLU, the gate of newer models",
+    "LayerNorm",
+    "LayerNorm without scale and shift",
+    "over the last two axes",
+    "RMSNorm",
+    "the variance, divided by d_model",
+    "dropout, in evaluation",
+}
+IN_BOTH_LIBRARIES = {
+    "batch normalization, in training",
+    "batch normalization, in evaluation",
+    "of sequences",
+}
+
+
+def run_column(column: int) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last; return the values of the rows that have one for all."""
+    import tensorflow as tf
+
+    from shared.numpy.models import Dropout, Linear
+
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.normal(size=(2, 5, 16)), "grad": rng.normal(size=(2, 5, 16)), "rows": rng.normal(size=(8, 16))}
+    arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    if column == 2:
+        arrays = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    names = {"np": np, "torch": torch, "keras": keras, "tf": tf, "rng": rng} | arrays
+    names |= {**vars(numpy_parts), "Linear": Linear, "Dropout": Dropout} if column == 1 else {}
+    values = {}
+    for row in rows_of("07_feed_forward"):
+        body = ast.parse(row[column])
+        is_value = row[0] in SAME or (row[0] in IN_BOTH_LIBRARIES and column > 1)
+        if is_value:  # its last line
+            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
+        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
+        if is_value:
+            values[row[0]] = as_numpy(names["value"])
+    if column > 1:
+        averages = [names["batch_norm"].running_mean] if column == 2 else [names["batch_norm"].moving_mean]
+        values["the moving mean"] = as_numpy(averages[0])
+    return values
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
+    of_numpy, of_torch, of_keras = (run_column(column) for column in (1, 2, 3))
+    assert set(of_numpy) == SAME
+    for name in SAME:
+        for values in (of_torch, of_keras):
+            np.testing.assert_allclose(values[name], of_numpy[name], rtol=1e-4, atol=1e-4, err_msg=name)
+    assert set(of_torch) == set(of_keras) == SAME | IN_BOTH_LIBRARIES | {"the moving mean"}
+    for name in IN_BOTH_LIBRARIES | {"the moving mean"}:
+        # in evaluation the stored variances differ: n - 1 and n
+        np.testing.assert_allclose(of_keras[name], of_torch[name], rtol=2e-2, atol=1e-4, err_msg=name)
