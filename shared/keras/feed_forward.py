@@ -164,7 +164,6 @@ class LayerNorm(layers.LayerNormalization):
         return super().call(x)
 
     def get_config(self):
-        return layers.Layer.get_config(self) | {
-            "d_model": self.d_model,
-            "eps": self.epsilon,
-        }
+        config = super().get_config()
+        config["eps"] = config.pop("epsilon")
+        return config | {"d_model": self.d_model}
