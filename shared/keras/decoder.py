@@ -72,6 +72,7 @@ class CausalSelfAttention(MultiHeadAttention):
 
         attention_mask is True where a query may attend, mask at real positions of x:
         Keras fills in the one attached to x; beside an attention_mask, as x_mask.
+        What is cached counts as real; an attention_mask over all keys can hide it.
         """
         # 1 to 2 project the input, split into heads
         q, k, v = self.project(x, x, x)
