@@ -2,7 +2,13 @@
 
 import ast
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shared.arrays import as_numpy
 
 
 def rows_of(folder: str) -> list[tuple[str, ...]]:
@@ -11,3 +17,18 @@ def rows_of(folder: str) -> list[tuple[str, ...]]:
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
     return ast.literal_eval(ast.parse(source).body[0].value.args[0])
+
+
+def values_of(
+    folder: str, column: int, names: dict[str, Any], has_value: Callable[[str], bool]
+) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last, in names; return what the last line of each row that has a value gives."""
+    values = {}
+    for row in rows_of(folder):
+        body = ast.parse(row[column])
+        if has_value(row[0]):
+            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
+        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
+        if has_value(row[0]):
+            values[row[0]] = as_numpy(names["value"])
+    return values

@@ -1,13 +1,12 @@
 """Chapter 05: token embeddings and positions, in the three tracks."""
 
-import ast
 import math
 
 import keras
 import numpy as np
 import pytest
 import torch
-from dictionaries import rows_of
+from dictionaries import values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -635,15 +634,7 @@ def run_column(column: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         arrays = {name: torch.from_numpy(array) for name, array in arrays.items()}
     names = {"np": np, "torch": torch, "keras": keras, "tf": tf, "rng": rng} | arrays
     names |= {**vars(numpy_embeddings), "Parameter": Parameter, "cross_entropy": cross_entropy} if column == 1 else {}
-    values = {}
-    for row in rows_of("05_embeddings"):
-        body = ast.parse(row[column])
-        if row[0] in SAME:  # its last line is the value
-            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
-        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
-        if row[0] in SAME:
-            values[row[0]] = as_numpy(names["value"])
-    return values
+    return values_of("05_embeddings", column, names, SAME.__contains__)
 
 
 @pytest.mark.tensorflow

@@ -1,13 +1,12 @@
 """Chapter 07: the feed-forward network, LayerNorm and the residual connection, in the three tracks and against the frameworks' own."""
 
-import ast
 import math
 
 import keras
 import numpy as np
 import pytest
 import torch
-from dictionaries import rows_of
+from dictionaries import values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -764,15 +763,8 @@ def run_column(column: int) -> dict[str, np.ndarray]:
         arrays = {name: torch.from_numpy(array) for name, array in arrays.items()}
     names = {"np": np, "torch": torch, "keras": keras, "tf": tf, "rng": rng} | arrays
     names |= {**vars(numpy_parts), "Linear": Linear, "Dropout": Dropout} if column == 1 else {}
-    values = {}
-    for row in rows_of("07_feed_forward"):
-        body = ast.parse(row[column])
-        is_value = row[0] in SAME or (row[0] in IN_BOTH_LIBRARIES and column > 1)
-        if is_value:  # its last line
-            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
-        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
-        if is_value:
-            values[row[0]] = as_numpy(names["value"])
+    have_values = SAME | IN_BOTH_LIBRARIES if column > 1 else SAME
+    values = values_of("07_feed_forward", column, names, have_values.__contains__)
     if column > 1:
         averages = [names["batch_norm"].running_mean] if column == 2 else [names["batch_norm"].moving_mean]
         values["the moving mean"] = as_numpy(averages[0])
@@ -791,3 +783,11 @@ def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
     for name in IN_BOTH_LIBRARIES | {"the moving mean"}:
         # in evaluation the stored variances differ: n - 1 and n
         np.testing.assert_allclose(of_keras[name], of_torch[name], rtol=2e-2, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.keras
+def test_the_layer_norm_of_keras_is_loaded_with_all_of_its_arguments(tmp_path):
+    norm = keras_parts.LayerNorm(4, eps=0.1, center=False, gamma_regularizer="l2")
+    keras.Sequential([keras.Input((4,)), norm]).save(tmp_path / "norm.keras")
+    loaded = keras.saving.load_model(tmp_path / "norm.keras").layers[0]
+    assert (loaded.epsilon, loaded.center, len(loaded.losses)) == (0.1, False, 1)

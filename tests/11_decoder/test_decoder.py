@@ -1,6 +1,5 @@
 """Chapter 11: the decoder, held against PyTorch's own, against finite differences, and against its twins."""
 
-import ast
 import importlib
 from functools import partial
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from blocks import dropout_of
-from dictionaries import rows_of
+from dictionaries import values_of
 from keras import ops
 from torch import nn
 from torch.nn import functional as F
@@ -717,15 +716,9 @@ def run_column(column: int) -> dict[str, np.ndarray]:
         arrays = {name: torch.tensor(array) for name, array in arrays.items()}
     names = {"np": np, "torch": torch, "keras": keras, "rng": rng} | arrays
     names |= {**vars(numpy_attention), **vars(numpy_track)} if column == 1 else {}
-    values = {}
-    for row in rows_of("11_decoder"):
-        body = ast.parse(row[column])
-        if row[0] in SAME:  # its last line is the value
-            body.body[-1] = ast.Assign([ast.Name("value", ast.Store())], body.body[-1].value)
-        exec(compile(ast.fix_missing_locations(body), row[0], "exec"), names)  # noqa: S102 - what the page shows
-        if row[0] in SAME:
-            value = as_numpy(names["value"])
-            values[row[0]] = value.swapaxes(1, 2) if column == 3 and value.ndim == 4 else value
+    values = values_of("11_decoder", column, names, SAME.__contains__)
+    if column == 3:  # Keras has the heads third
+        values = {name: value.swapaxes(1, 2) if value.ndim == 4 else value for name, value in values.items()}
     if column > 1:  # the rows of the cache have filled it
         np.testing.assert_array_equal(as_numpy(names["keys"]), as_numpy(names["k"]))
     return values
