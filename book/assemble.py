@@ -91,6 +91,8 @@ def read_markdown(page: Page, text: str, under: str) -> str:
             words = [each.content for each in token.children if each.type in ("text", "code_inline", "math_inline")]
             page.headings.append(Heading(int(before.tag[1]), "".join(words)))
             under = page.headings[-1].text
+            if set(under) & set('"<>&'):  # Sphinx writes an id as it is, which a reader of XML refuses
+                page.complain(under, "a heading is a link's target, and can't hold any of \" < > &")
         page.links += [(link, under) for link in links_in(token)]
     return under
 

@@ -146,6 +146,13 @@ def test_a_link_that_is_right_or_none_is_not_told(course, text):
         assert wrong == []
 
 
+@pytest.mark.parametrize("title", ['What "same" pads', "`a<b`", "Norm & sum"])
+def test_a_heading_that_no_epub_can_name_is_told(course, title):
+    notebook(course, "notebooks/02_second/keras.ipynb", LESSON, markdown(f"### {title}\n\nText."))
+    [line] = Course(course).wrong
+    assert line.startswith("notebooks/02_second/keras.ipynb, under") and "heading" in line
+
+
 def test_a_linked_file_of_the_course_comes_along(course):
     (course / "shared/data.py").write_text("x = 1\n")
     notebook(course, "notebooks/01_first/numpy.ipynb", LESSON, markdown("[x](../../shared/data.py)"))
