@@ -51,7 +51,7 @@ def bfloat16_is_faster(device: torch.device) -> bool:
 def write_sample(model: GPTModel, tokenizer: Any, prompt: str) -> str:
     """A text that begins with the prompt, at temperature 0.7 and top-p 0.9."""
     ids = tokenizer.encode(prompt).ids[:-1]  # without the <end> behind it
-    generator = torch.Generator(model.embedding.positions.device).manual_seed(0)
+    generator = torch.Generator(model.tokens.weight.device).manual_seed(0)
     options = {"temperature": 0.7, "top_p": 0.9, "end_id": END_ID, "generator": generator}
     room = min(60, model.max_length - len(ids))
     return tokenizer.decode(generate(model, ids, room, **options)).strip()
@@ -135,7 +135,7 @@ def pretrain(
     sizes = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
     sizes |= {"vocab_size": corpus.tokenizer.get_vocab_size()}
     sizes |= {"max_length": max_length, "num_layers": num_layers, "eps": 1e-5}
-    model = GPTModel(**sizes, dropout=dropout, pad_id=None).to(device)
+    model = GPTModel(**sizes, dropout=dropout).to(device)
     # 3 make the optimizer and its scheduler
     matrices = [each for each in model.parameters() if each.ndim > 1]
     others = [each for each in model.parameters() if each.ndim <= 1]

@@ -25,6 +25,21 @@ def check_context(length: int | None, cached: Any, max_length: int) -> None:
         raise ValueError(f"length {cached + length} is over max_length={max_length}{note}")
 
 
+def check_keys(new: int | None, cached: Any, **masks: Any) -> None:
+    """Raise TypeError unless the last axis of a mask counts all keys, the cached ones and the new ones.
+
+    It may have size 1, for all keys alike, where nothing is cached; behind a cache that would be the mask of one new token.
+    """
+    for name, mask in masks.items():
+        if mask is None or new is None or mask.shape[-1] is None or not isinstance(cached, int):
+            continue
+        if mask.shape[-1] != cached + new and (cached or mask.shape[-1] != 1):
+            raise TypeError(
+                f"{name} has shape {tuple(mask.shape)}: expected one that broadcasts to {cached + new} keys"
+                + (f", {cached} of them cached" if cached else "")
+            )
+
+
 def check_sample(probs: Any, uniforms: Any) -> None:
     """Raise ValueError unless rows of probs are finite, not negative, and one is above 0, and uniforms in [0, 1), as far as values are known."""
     probs, uniforms = known_values(probs), known_values(uniforms)

@@ -446,7 +446,7 @@ SUBJECTS = (
         {"tokens": ids("batch length")},
         "batch length vocab",
         MODEL,
-        variants=({"num_layers": 2}, {"pad_id": None}),
+        variants=({"num_layers": 2},),
         future="tokens",
         cached=True,
         pads=("tokens",),

@@ -46,6 +46,13 @@ def encode(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return inputs, targets
 
 
+def decode(tokens: Sequence[int]) -> str:
+    """The sentence of a row of tokens, up to its first "."; what comes before a sentence, a ".", isn't among them."""
+    row = list(tokens)
+    end = row.index(0) + 1 if 0 in row else len(row)
+    return " ".join(grammar.WORDS[token] for token in row[:end])
+
+
 def batch_at(step: int, batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
     """The (inputs, targets) of a step of training: sentences of its own, always the same."""
     return encode(grammar.sample(batch_size, seed=(0, step)))
@@ -86,7 +93,7 @@ def write(model: Model, number: int, seed: int = 0) -> list[str]:
         going_on = going_on[drawn != 0]
         if not len(going_on):
             break
-    return [_decode(row[1:].tolist()) for row in tokens]
+    return [decode(row[1:]) for row in tokens]
 
 
 def score(model: Model) -> Score:
@@ -104,6 +111,18 @@ def first_mistake(sentence: str) -> str | None:
         if word not in grammar.next_word_probabilities(words[:position]):
             return word
     return None
+
+
+def allowed(sentences: Sequence[str]) -> np.ndarray:
+    """Which words the grammar allows at each place that `encode` gives a target, (batch, length, VOCABULARY); behind a sentence none."""
+    _, targets = encode(sentences)
+    found = np.zeros((*targets.shape, VOCABULARY), bool)
+    for row, sentence in enumerate(sentences):
+        words = sentence.split()
+        for position in range(len(words)):
+            for word in grammar.next_word_probabilities(words[:position]):
+                found[row, position, _NUMBER[word]] = True
+    return found
 
 
 def kinds() -> dict[str, str]:
@@ -126,8 +145,3 @@ def _held_out() -> tuple[np.ndarray, np.ndarray, float]:
     sentences = grammar.sample(1000, seed=_HELD_OUT)
     inputs, targets = encode(sentences)
     return inputs, targets, float(-sum(map(grammar.log_probability, sentences)) / (targets >= 0).sum())
-
-
-def _decode(row: list[int]) -> str:
-    end = row.index(0) + 1 if 0 in row else len(row)
-    return " ".join(grammar.WORDS[token] for token in row[:end])

@@ -20,6 +20,7 @@ STAGES = (
     ("08_encoder", "a block"),
     ("08_encoder", "two blocks"),
     ("09_training", "two blocks, by AdamW"),
+    ("14_gpt", "GPT"),
 )
 GAP, GRAMMATICAL = (
     "nats a word above the best possible",

@@ -8,7 +8,7 @@ import keras
 from keras import layers, ops
 
 from ..checks import check_number, check_positive, check_shape
-from ..checks.gpt import check_context
+from ..checks.gpt import check_context, check_keys
 from ..contracts import Any, Bool, Float, checked
 from .attention import MultiHeadAttention, join_masks
 from .attention import scaled_dot_product_attention
@@ -27,7 +27,7 @@ class LayerCache:
     def append(self, key: Any, value: Any) -> tuple[Any, Any]:
         """Remember (batch, heads, new, head_dim) each; return those of all positions.
 
-        Where length is a tensor, the whole room comes back: a mask has to hide the rest.
+        Where length is a tensor, the whole room comes back: a causal mask hides the rest.
         """
         batch, heads, max_length, head_dim = self.keys.shape
         start, new = self.length, key.shape[2]
@@ -74,27 +74,25 @@ class CausalSelfAttention(MultiHeadAttention):
         Keras fills in the one attached to x; beside an attention_mask, as x_mask.
         What is cached counts as real; an attention_mask over all keys can hide it.
         """
+        start = 0 if cache is None else cache.length
+        check_keys(x.shape[1], start, attention_mask=attention_mask)
+
         # 1 to 2 project the input, split into heads
         q, k, v = self.project(x, x, x)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = cache.append(k, v)
 
-        keys = k.shape[2]
-        if attention_mask is not None and attention_mask.shape[-1] not in (1, None, keys):
-            raise TypeError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}: "
-                f"expected one that broadcasts to {keys} keys"
-            )
         mask = x_mask if mask is None else mask
         if mask is not None and cache is not None:  # what is cached is real
-            cached = ops.ones((ops.shape(x)[0], keys - x.shape[1]), "bool")
-            mask = ops.concatenate([cached, mask], axis=1)
+            real = ops.ones((ops.shape(x)[0], k.shape[2]), "bool")
+            mask = ops.slice_update(real, (0, start), mask)
 
         # 4 hide later positions
         length_q, length_k = ops.shape(q)[2], ops.shape(k)[2]
-        queries = ops.arange(length_k - length_q, length_k)  # the last positions
-        visible = queries[:, None] >= ops.arange(length_k)
+        # what is empty comes after the new positions
+        queries = start + ops.arange(length_q, dtype="int32")
+        visible = queries[:, None] >= ops.arange(length_k, dtype="int32")
         if attention_mask is not None:
             visible = ops.logical_and(visible, attention_mask)
         visible = join_masks(visible, mask)

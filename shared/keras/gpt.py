@@ -6,32 +6,29 @@ __all__ = ['KVCache', 'GPTModel', 'token_probabilities', 'sample', 'generate']
 # %% ../../notebooks/14_gpt/keras.ipynb #title-3
 import math
 import os
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
+from keras import layers, ops
+from keras.initializers import RandomNormal
 
-from ..checks import check_positive, check_rate, check_shape
+from ..checks import check_positive, check_rate, check_shape, check_tokens
 from ..checks.gpt import check_context, check_logits, check_sample, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
 from .. import private
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
-from ..frameworks.weights import set_weights, slots
+from ..frameworks.weights import set_weights
 from .decoder import DecoderOnlyBlock, LayerCache
-from .embeddings import TokenAndPositionEmbedding
-from .feed_forward import LayerNorm
+from .embeddings import TokenEmbedding
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-4
 class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
-    layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
-    False at padding; is_masked, whether a call gave a mask.
-    dtype None is `keras.config.floatx()`.
+    layers has a `LayerCache` for each block. dtype None is `keras.config.floatx()`.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -50,23 +47,19 @@ class KVCache:
         shape = (batch, num_heads, max_length, head_dim)
         dtype = dtype or keras.config.floatx()
         self.layers = [LayerCache(shape, dtype) for _ in range(num_layers)]
-        self.is_real = ops.ones((batch, max_length), "bool")
-        self.is_masked = False
 
     @property
     def length(self) -> Any:
         """How many positions are filled, up to the last block."""
         return self.layers[-1].length
 
-    def tensors(self) -> tuple:
+    def tensors(self) -> list:
         """All that changes, as compiled code takes it and hands it back."""
-        layers = [(layer.keys, layer.values) for layer in self.layers]
-        return self.is_real, layers
+        return [(layer.keys, layer.values) for layer in self.layers]
 
-    def restore(self, length: Any, tensors: tuple) -> "KVCache":
+    def restore(self, length: Any, tensors: list) -> "KVCache":
         """Put back what `tensors` gave, with so many positions filled."""
-        self.is_real, layers = tensors
-        for layer, (keys, values) in zip(self.layers, layers):
+        for layer, (keys, values) in zip(self.layers, tensors):
             layer.keys, layer.values, layer.length = keys, values, length
         return self
 
@@ -76,8 +69,7 @@ class GPTModel(private.ReadsIds, keras.Model):
     """Causal pre-norm blocks that predict the next token at every position.
 
     The token table is also the output layer. dropout acts in the blocks and on the
-    embeddings. max_length counts all positions, cached ones included. pad_id is the
-    token that is padding; None if every token is real, as in GPT-2.
+    embeddings. max_length counts all positions, cached ones included.
     Source: Radford et al. 2019, section 2.3; Press & Wolf 2017 (tying).
     """
 
@@ -91,25 +83,33 @@ class GPTModel(private.ReadsIds, keras.Model):
         vocab_size: int = 512,
         max_length: int = 64,
         num_layers: int = 1,
-        pad_id: int | None = 0,
         eps: float = 1e-5,
         **kwargs,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
         check_positive(d_model=d_model, max_length=max_length)
         check_rate(dropout=dropout)
-        if pad_id is not None and not 0 <= pad_id < vocab_size:
-            raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         super().__init__(**kwargs)
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"dropout": dropout, "vocab_size": vocab_size, "eps": eps}
-        self.config |= {"max_length": max_length, "num_layers": num_layers}
-        self.config |= {"pad_id": pad_id}
-        policy = {"dtype": self.dtype_policy}
-        self.embedding = TokenAndPositionEmbedding(
-            max_length, vocab_size, d_model, **policy
+        self.d_model, self.num_heads, self.d_ff = d_model, num_heads, d_ff
+        self.vocab_size, self.max_length = vocab_size, max_length
+        self.num_layers, self.eps = num_layers, eps
+        policy = self.dtype_policy
+        # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
+        small = RandomNormal(stddev=0.02)
+        smaller = RandomNormal(stddev=0.02 / math.sqrt(2 * num_layers))
+        self.tokens = layers.ReversibleEmbedding(
+            vocab_size,
+            d_model,
+            embeddings_initializer=small.clone(),
+            reverse_dtype=policy.compute_dtype,
+            dtype=policy,
+            name="token_embedding",
         )
-        self.dropout = keras.layers.Dropout(dropout, **policy)
+        self.positions = TokenEmbedding(
+            d_model, max_length, scale=False, dtype=policy, name="position_embedding"
+        )
+        self.positions.embeddings_initializer = small.clone()
+        self.dropout = layers.Dropout(dropout, dtype=policy)
         self.blocks = [
             DecoderOnlyBlock(
                 d_model,
@@ -119,29 +119,30 @@ class GPTModel(private.ReadsIds, keras.Model):
                 norm_first=True,
                 activation="gelu_tanh",
                 eps=eps,
-                **policy,
+                dtype=policy,
             )
             for _ in range(num_layers)
         ]
-        self.norm = LayerNorm(d_model, eps, **policy)
-        self.vocab_size, self.max_length, self.pad_id = vocab_size, max_length, pad_id
+        self.norm = layers.LayerNormalization(epsilon=eps, dtype=policy)
+
+        for block in self.blocks:
+            attention, network = block.attention, block.feed_forward
+            inner = (attention.query_dense, attention.key_dense, attention.value_dense)
+            for dense in (*inner, network.expand):
+                dense.kernel_initializer = small.clone()
+            for dense in (attention.output_dense, network.contract):
+                dense.kernel_initializer = smaller.clone()
         self.writers = SimpleNamespace(made={})  # Keras doesn't look in here for layers
-        self.build()
+        self.build((None, None))
 
     def build(self, input_shape: tuple | None = None) -> None:
-        """Make the weights."""
-        self.embedding.build((None, None))
+        """Make the weights, if there are none yet."""
+        if self.built:
+            return
+        self.tokens.build()
+        self.positions.build()
         for layer in (*self.blocks, self.norm):
-            layer.build((None, None, self.config["d_model"]))
-        self.built = True
-        # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
-        residual_scale = 1 / math.sqrt(2 * len(self.blocks))
-        for name, slot in slots(self).items():
-            if name.endswith(("kernel", "embeddings", "positions")):
-                adds = name.endswith(("attention.output.kernel", "contract.kernel"))
-                weight, std = slot.parameter, 0.02 * (residual_scale if adds else 1)
-                sample = partial(keras.random.normal, weight.shape, stddev=std)
-                weight.assign(sample(dtype=weight.dtype))
+            layer.build((None, None, self.d_model))
 
     @checked
     def call(
@@ -153,39 +154,40 @@ class GPTModel(private.ReadsIds, keras.Model):
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
 
-        attention_mask is True at real positions; without one, those that aren't pad_id.
+        attention_mask is True at real positions; padding may be before them.
         """
         self._check(tokens, attention_mask, cache)
         no_cache = [None] * len(self.blocks)
-        layers = no_cache if cache is None else cache.layers
-        mode = {"training": training}
+        caches = no_cache if cache is None else cache.layers
 
-        # 1 count the positions of the real tokens
-        mask, position_ids = self._position_ids(tokens, attention_mask, cache)
+        # 1 count the positions, from the first real token of a row
+        length = ops.shape(tokens)[1]
+        start = 0 if cache is None else cache.length
+        if attention_mask is None:
+            position_ids = start + ops.arange(length, dtype="int32")
+        else:
+            is_real = ops.cast(attention_mask[:, 0, 0], "int32")
+            counts = ops.maximum(ops.cumsum(is_real, axis=1) - 1, 0)
+            position_ids = ops.slice(counts, (0, start), (ops.shape(counts)[0], length))
         # 2 add the vectors of token and position
-        # times 1, for Adam: a gradient of all rows
-        positions = self.embedding.pos_emb.embeddings * 1.0
-        position_rows = ops.take(positions, position_ids, axis=0)
-        x = self.embedding.token_emb(tokens) + position_rows
-        x = self.dropout(x, **mode)
+        x = self.tokens(tokens) + self.positions(position_ids)
+        x = self.dropout(x, training=training)
         # 3 pass through the blocks
-        for block, layer in zip(self.blocks, layers):
-            x = block(x, attention_mask=mask, cache=layer, **mode)
+        for block, one in zip(self.blocks, caches):
+            x = block(x, attention_mask=attention_mask, cache=one, training=training)
         # 4 normalize
         h = self.norm(x)
         # 5 compare with every token's vector
-        table = self.embedding.token_emb.embeddings
-        return ops.matmul(h, ops.transpose(table))
+        return self.tokens(h, reverse=True)
 
     def make_cache(self, batch: int) -> KVCache:
         """An empty cache for so many rows, of the model's dtype."""
-        heads = self.config["num_heads"]
         return KVCache(
             len(self.blocks),
             batch,
-            heads,
+            self.num_heads,
             self.max_length,
-            self.config["d_model"] // heads,
+            self.d_model // self.num_heads,
             self.compute_dtype,
         )
 
@@ -193,45 +195,13 @@ class GPTModel(private.ReadsIds, keras.Model):
     def from_pretrained(cls, path: str | os.PathLike) -> "GPTModel":
         """Read a GPT-2 directory that Hugging Face's `save_pretrained` wrote.
 
-        It holds config.json and model.safetensors.
+        It holds config.json and model.safetensors. The model's dropout is 0, whatever
+        the directory says.
         """
         arguments, weights = gpt2_weights(*read_pretrained(path, "gpt2"))
         model = cls(**arguments)
         set_weights(model, weights)
         return model
-
-    def _position_ids(self, tokens: Any, mask: Any, cache: KVCache | None):
-        """The mask of real positions, None where all must be, and the new positions."""
-        batch, length = ops.shape(tokens)
-        start = 0 if cache is None else cache.length
-        end = start + length
-        all_filled = cache is None or isinstance(start, int)
-        is_masked = mask is not None or (cache is not None and cache.is_masked)
-        if not is_masked and self.pad_id is None and all_filled:
-            return None, ops.arange(start, end)
-
-        # which positions are real, the cached ones first
-        if mask is not None:
-            is_real = ops.broadcast_to(mask[:, 0, 0], (batch, end))
-        elif self.pad_id is None:
-            is_real = ops.ones_like(tokens, "bool")
-        else:
-            is_real = ops.not_equal(tokens, self.pad_id)
-        if cache is not None:  # a mask tells all positions, tokens the new ones alone
-            cache.is_masked = is_masked
-            first = 0 if mask is not None else start
-            cache.is_real = ops.slice_update(cache.is_real, (0, first), is_real)
-            if all_filled:
-                is_real = cache.is_real[:, :end]
-            else:
-                is_filled = ops.arange(self.max_length, dtype="int32") < end
-                is_real = ops.logical_and(cache.is_real, is_filled)
-        # how many real ones are before each
-        counts = ops.cumsum(ops.cast(is_real, "int32"), axis=1)
-        position_ids = ops.maximum(counts - 1, 0)
-        if cache is not None:
-            position_ids = ops.slice(position_ids, (0, start), (batch, length))
-        return is_real[:, None, None], position_ids
 
     def _check(self, tokens: Any, mask: Any, cache: KVCache | None) -> None:
         """Raise unless tokens, mask and cache fit together."""
@@ -239,16 +209,18 @@ class GPTModel(private.ReadsIds, keras.Model):
         cached = 0 if cache is None else cache.length
         if cache is not None:
             expected = (len(self.blocks), batch)
-            given = (len(cache.layers), cache.is_real.shape[0])
+            given = (len(cache.layers), cache.layers[0].keys.shape[0])
             if given != expected:
                 raise ValueError(
                     f"cache has {given[0]} layers and {given[1]} rows: "
                     f"expected {expected[0]} and {expected[1]}"
                 )
+        check_tokens(tokens, self.vocab_size)  # if they have values yet
         check_context(length, cached, self.max_length)
         if mask is not None and None not in (mask.shape[0], length):
-            shape = (mask.shape[0], 1, 1, cached + length)
-            check_shape(shape, attention_mask=mask)
+            # where the length is a tensor, a mask covers the whole room
+            seen = cached + length if isinstance(cached, int) else self.max_length
+            check_shape((mask.shape[0], 1, 1, seen), attention_mask=mask)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         """(batch, length) to (batch, length, vocab_size)."""
@@ -256,7 +228,16 @@ class GPTModel(private.ReadsIds, keras.Model):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""
-        return super().get_config() | self.config
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout.rate,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+            "num_layers": self.num_layers,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-13
 @checked
@@ -317,9 +298,10 @@ def sample(
     sums = ops.cumsum(probs, axis=-1)
     # 2 stretch the sums to end at 1
     sums = sums / sums[:, -1:]
-    # 3 count those that are not above the number
-    is_passed = sums <= uniforms[:, None]
-    return ops.sum(ops.cast(is_passed, "int32"), axis=-1)
+    # 3 find the first that is above the number
+    # (JAX adds in another order: its sums can rise by rounding where a chance is 0)
+    is_above = ops.cast(sums > uniforms[:, None], "int32")
+    return ops.argmax(ops.where(probs > 0, is_above, -1), axis=-1)
 
 # %% ../../notebooks/14_gpt/keras.ipynb #implementation-17
 class _Writer(keras.Model):
@@ -339,11 +321,17 @@ class _Writer(keras.Model):
 
     def call(self, inputs: tuple) -> tuple:
         """The (batch, max_length) tokens, where they end, and if logits were finite."""
-        tokens, given, uniforms, first, last, end_id = inputs
-        batch = tokens.shape[0]
+        tokens, is_real, uniforms, first, last, end_id = inputs
+        batch, max_length = tokens.shape
         cache = self.model.make_cache(batch)
+        places = ops.arange(max_length, dtype="int32")
+
+        def read(tokens, end):
+            seen = ops.logical_and(is_real, places < end)  # not what is still empty
+            return self.model(tokens, attention_mask=seen[:, None, None], cache=cache)
+
         # 1 read the prompts in one call
-        self.model(tokens, cache=cache)
+        read(tokens, first)
 
         def is_going(position, tokens, cached, ended, finite):
             return (position < last) & finite & ~ops.all(ended)
@@ -352,32 +340,23 @@ class _Writer(keras.Model):
             # 2 read the token before the position
             previous = ops.slice(tokens, (0, position - 1), (batch, 1))
             cache.restore(position - 1, cached)
-            logits = self.without_padding(self.model(previous, cache=cache)[:, 0])
+            logits = read(previous, position)[:, 0]
             is_finite = ops.isfinite(ops.max(logits, axis=-1, keepdims=True))
             finite = finite & ops.all(is_finite)
             logits = ops.where(is_finite, logits, 0.0)  # what is chosen now isn't used
-            # 3 choose a token, but no padding
+            # 3 choose a token
             new = self.choose(logits, ops.take(uniforms, position, axis=1))
-            # 4 write it, where no prompt has a token there
-            prompted = ops.take(given, position, axis=1)
-            new = ops.where(prompted, ops.take(tokens, position, axis=1), new)
+            new = ops.cast(new, tokens.dtype)
+            # 4 append it
             tokens = ops.slice_update(tokens, (0, position), new[:, None])
             # 5 which texts are over
-            ended = ended | (~prompted & (new == end_id))
+            ended = ended | (new == end_id)
             return position + 1, tokens, cache.tensors(), ended, finite
 
         ended = ops.zeros(batch, "bool")
         state = (first, tokens, cache.tensors(), ended, ops.array(True))
         position, tokens, _, _, finite = ops.while_loop(is_going, write, state)
         return tokens, position, finite
-
-    def without_padding(self, logits: Any) -> Any:
-        """The (batch, vocab_size) logits, with -inf for padding."""
-        pad_id = self.model.pad_id
-        if pad_id is None:
-            return logits
-        is_padding = ops.arange(logits.shape[-1]) == pad_id
-        return ops.where(is_padding, -math.inf, logits)
 
     def choose(self, logits: Any, uniforms: Any) -> Any:
         """A token for each row of (batch, vocab_size) logits."""
@@ -401,27 +380,33 @@ def generate(
 ) -> Any:
     """Continue prompts, token by token; the result has the form of the prompt.
 
-    prompt: token ids, a list of such lists of any lengths, or an array (batch, length).
-    A text is over after end_id; rows of an array then go on with padding (or end_id).
-    seed is a whole number, a `keras.random.SeedGenerator`, or None.
+    prompt: token ids, a list of such lists of any lengths, or an array (batch, length)
+    without padding.
+    A text is over after end_id; rows of an array then repeat it.
+    seed is a whole number, a `keras.random.SeedGenerator`, or None; the numbers that it
+    draws depend on how many prompts there are, and on the model's max_length.
     """
     check_sampling(temperature, top_k, top_p)
     texts = Prompts(prompt, model, max_new_tokens, end_id)
-    batch, total = texts.tokens.shape
+    batch, longest = texts.tokens.shape
+    total = longest + max_new_tokens
     shape = (batch, model.max_length)
-    tokens, given = np.zeros(shape, "int32"), np.zeros(shape, bool)
-    tokens[:, :total], given[:, :total] = texts.tokens, texts.given
+    tokens, is_real = np.zeros(shape, "int32"), np.ones(shape, bool)
+    tokens[:, :longest] = texts.tokens
+    if texts.mask is not None:
+        is_real[:, :total] = texts.mask[:, 0, 0]
     uniforms = keras.random.uniform(shape, dtype="float32", seed=seed)
 
-    kind = (batch, temperature, top_k, top_p)
+    # other weights, as LoRA makes them, are in the graph of no writer of before
+    kind = (batch, temperature, top_k, top_p, *map(id, model.weights))
     if kind not in model.writers.made:
         model.writers.made[kind] = _Writer(model, temperature, top_k, top_p)
-    first = np.array(texts.shortest, "int32")
+    first = np.array(longest, "int32")
     last = np.array(total, "int32")
     end = np.array(-1 if end_id is None else end_id, "int32")
     write = model.writers.made[kind].predict_on_batch
     # 1 to 4 read, choose, append and stop: one compiled call, `_Writer`
-    tokens, position, finite = write((tokens, given, uniforms, first, last, end))
+    tokens, position, finite = write((tokens, is_real, uniforms, first, last, end))
     if not finite:
-        check_logits([math.nan], int(position) - 1 - texts.shortest)
+        check_logits([math.nan], int(position) - 1 - longest)
     return texts.result(tokens[:, :total])

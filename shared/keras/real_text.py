@@ -54,7 +54,8 @@ def attention_weights(model: GPTModel, tokens: Integer[Any, "length"]):
     weights = []
 
     # 1 add the vectors of token and position
-    x = model.embedding(tokens[None])
+    position_ids = ops.arange(len(tokens))
+    x = model.tokens(tokens[None]) + model.positions(position_ids)
     for block in model.blocks:
         # 2 normalize, as the block does
         h = block.attention_norm(x)

@@ -69,7 +69,7 @@ def sample(
     sums = probs.cumsum(axis=-1, dtype=float)
     # 2 stretch the sums to end at 1
     sums = sums / sums[:, -1:]
-    # 3 count those that are not above the number
+    # 3 find the first that is above the number
     return (sums <= uniforms[:, None]).sum(axis=-1)
 
 # %% ../../notebooks/14_gpt/numpy.ipynb #later-imports
@@ -86,7 +86,7 @@ from ..frameworks.modes import evaluation_mode
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
 from ..frameworks.weights import set_weights
 from .decoder import DecoderOnlyBlock, LayerCache
-from .embeddings import TokenAndPositionEmbedding
+from .embeddings import TokenEmbedding
 from .feed_forward import LayerNorm
 from .models import Dropout, Module
 
@@ -94,9 +94,7 @@ from .models import Dropout, Module
 class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
-    layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
-    False at padding; is_masked, whether a call gave a mask.
-    dtype None is float64.
+    layers has a `LayerCache` for each block. dtype None is float64.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -115,8 +113,6 @@ class KVCache:
         shape = (batch, num_heads, max_length, head_dim)
         dtype = dtype or np.float64
         self.layers = [LayerCache(shape, dtype) for _ in range(num_layers)]
-        self.is_real = np.ones((batch, max_length), bool)
-        self.is_masked = False
 
     @property
     def length(self) -> int:
@@ -128,8 +124,7 @@ class GPTModel(Module):
     """Causal pre-norm blocks that predict the next token at every position.
 
     The token table is also the output layer. dropout acts in the blocks and on the
-    embeddings. max_length counts all positions, cached ones included. pad_id is the
-    token that is padding; None if every token is real, as in GPT-2.
+    embeddings. max_length counts all positions, cached ones included.
     Source: Radford et al. 2019, section 2.3; Press & Wolf 2017 (tying).
     """
 
@@ -143,16 +138,15 @@ class GPTModel(Module):
         vocab_size: int = 512,
         max_length: int = 64,
         num_layers: int = 1,
-        pad_id: int | None = 0,
         eps: float = 1e-5,
         rng: np.random.Generator | int | None = None,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
+        check_positive(max_length=max_length)
         check_rate(dropout=dropout)
-        if pad_id is not None and not 0 <= pad_id < vocab_size:
-            raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         rng = np.random.default_rng(rng)
-        self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
+        self.tokens = TokenEmbedding(d_model, vocab_size, scale=False)
+        self.positions = TokenEmbedding(d_model, max_length, scale=False)
         self.dropout = Dropout(dropout, rng)
         self.blocks = [
             DecoderOnlyBlock(
@@ -168,8 +162,8 @@ class GPTModel(Module):
             for _ in range(num_layers)
         ]
         self.norm = LayerNorm(d_model, eps)
-        self.num_heads, self.vocab_size = num_heads, vocab_size
-        self.max_length, self.pad_id = max_length, pad_id
+        self.d_model, self.num_heads = d_model, num_heads
+        self.vocab_size, self.max_length = vocab_size, max_length
         # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
         residual_scale = 1 / math.sqrt(2 * num_layers)
         for name, array in self.parameters().items():
@@ -187,39 +181,40 @@ class GPTModel(Module):
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
 
-        The mask is True at real positions; without one, those that aren't pad_id.
+        The mask is True at real positions; padding may be before them.
         """
         self._check(tokens, mask, cache)
         no_cache = [None] * len(self.blocks)
         layers = no_cache if cache is None else cache.layers
 
-        # 1 count the positions of the real tokens
-        mask, position_ids = self._position_ids(tokens, mask, cache)
+        # 1 count the positions, from the first real token of a row
+        start = 0 if cache is None else cache.length
+        end = start + tokens.shape[1]
+        if mask is None:
+            position_ids = np.arange(start, end)
+        else:
+            counts = mask[:, 0, 0].cumsum(axis=1) - 1
+            position_ids = np.maximum(counts, 0)[:, start:]
+        position_ids = np.broadcast_to(position_ids, tokens.shape)
         # 2 add the vectors of token and position
-        position_rows = self.embedding.positions.value[position_ids]
-        x = self.embedding.tokens(tokens) + position_rows
+        x = self.tokens(tokens) + self.positions(position_ids)
         x = self.dropout(x)
         # 3 pass through the blocks
         for block, layer in zip(self.blocks, layers):
             x = block(x, mask, layer)
         # 4 normalize
-        h = self.norm(x)
+        self.h = self.norm(x)
         # 5 compare with every token's vector
-        table = self.embedding.tokens.embeddings.value
-        logits = h @ table.T
-
-        self.h, self.position_ids = h, position_ids  # for the backward pass
-        return logits
+        return self.h @ self.tokens.embeddings.value.T
 
     def backward(self, grad_output: ndarray) -> None:
         """Add to all gradients, for that of the logits; tokens have none."""
-        table = self.embedding.tokens.embeddings
-        vocab_size, d_model = table.value.shape
-        check_shape((*self.h.shape[:-1], vocab_size), grad_output=grad_output)
-        grad = grad_output.reshape(-1, vocab_size)  # a row for each position
+        table = self.tokens.embeddings
+        check_shape((*self.h.shape[:-1], self.vocab_size), grad_output=grad_output)
+        grad = grad_output.reshape(-1, self.vocab_size)  # a row for each position
 
         # 5 compare with every token's vector
-        table.grad += grad.T @ self.h.reshape(-1, d_model)  # as output layer
+        table.grad += grad.T @ self.h.reshape(-1, self.d_model)  # as output layer
         grad = (grad @ table.value).reshape(self.h.shape)
         # 4 normalize
         grad = self.norm.backward(grad)
@@ -228,21 +223,18 @@ class GPTModel(Module):
             grad = block.backward(grad)
         # 2 add the vectors of token and position
         grad = self.dropout.backward(grad)
-        self.embedding.tokens.backward(grad)  # as table
-        position_ids = np.broadcast_to(self.position_ids, grad.shape[:2])
-        np.add.at(self.embedding.positions.grad, position_ids, grad)
+        self.tokens.backward(grad)  # as table
+        self.positions.backward(grad)
 
     def make_cache(self, batch: int) -> KVCache:
         """An empty cache for so many rows, of the model's dtype."""
-        table = self.embedding.positions.value
-        head_dim = table.shape[1] // self.num_heads
         return KVCache(
             len(self.blocks),
             batch,
             self.num_heads,
             self.max_length,
-            head_dim,
-            table.dtype,
+            self.d_model // self.num_heads,
+            self.tokens.embeddings.value.dtype,
         )
 
     @classmethod
@@ -250,36 +242,12 @@ class GPTModel(Module):
         """Read a GPT-2 directory that Hugging Face's `save_pretrained` wrote.
 
         It holds config.json and model.safetensors. The model is in float32 and in
-        evaluation mode.
+        evaluation mode. Its dropout is 0, whatever the directory says.
         """
         arguments, weights = gpt2_weights(*read_pretrained(path, "gpt2"))
         model = cls(**arguments).astype(np.float32)
         set_weights(model, weights)
         return model.eval()
-
-    def _position_ids(self, tokens: ndarray, mask: ndarray | None, cache: KVCache | None):
-        """The mask of real positions, None where all must be, and the new positions."""
-        batch, length = tokens.shape
-        start = 0 if cache is None else cache.length
-        end = start + length
-        is_masked = mask is not None or (cache is not None and cache.is_masked)
-        if not is_masked and self.pad_id is None:
-            return None, np.arange(start, end)
-
-        # which positions are real, the cached ones first
-        if mask is not None:
-            is_real = np.broadcast_to(mask[:, 0, 0], (batch, end))
-        elif self.pad_id is None:
-            is_real = np.ones(tokens.shape, bool)
-        else:
-            is_real = tokens != self.pad_id
-        if cache is not None:  # a mask tells all positions, tokens the new ones alone
-            cache.is_masked = is_masked
-            cache.is_real[:, end - is_real.shape[1] : end] = is_real
-            is_real = cache.is_real[:, :end]
-        # how many real ones are before each
-        position_ids = np.maximum(is_real.cumsum(axis=1) - 1, 0)
-        return is_real[:, None, None], position_ids[:, start:]
 
     def _check(
         self, tokens: ndarray, mask: ndarray | None, cache: KVCache | None
@@ -289,7 +257,7 @@ class GPTModel(Module):
         cached = 0 if cache is None else cache.length
         if cache is not None:
             expected = (len(self.blocks), batch)
-            given = (len(cache.layers), len(cache.is_real))
+            given = (len(cache.layers), len(cache.layers[0].keys))
             if given != expected:
                 raise ValueError(
                     f"cache has {given[0]} layers and {given[1]} rows: "
@@ -314,39 +282,37 @@ def generate(
 ) -> Any:
     """Continue prompts, token by token; the result has the form of the prompt.
 
-    prompt: token ids, a list of such lists of any lengths, or an array (batch, length).
-    A text is over after end_id; rows of an array then go on with padding (or end_id).
+    prompt: token ids, a list of such lists of any lengths, or an array (batch, length)
+    without padding.
+    A text is over after end_id; rows of an array then repeat it.
     use_cache=False reads the whole text again for every token.
     """
     check_sampling(temperature, top_k, top_p)
     texts = Prompts(prompt, model, max_new_tokens, end_id)
-    tokens = texts.tokens  # (batch, length)
+    tokens, mask = texts.tokens, texts.mask  # (batch, length), (batch, 1, 1, total)
     cache = model.make_cache(len(tokens)) if use_cache else None
-    start, ended = 0, np.zeros(len(tokens), bool)
+    ended = np.zeros(len(tokens), bool)
     rng = np.random.default_rng(rng)
 
+    new = tokens
     with evaluation_mode(model):
-        for position in range(texts.shortest, tokens.shape[1]):
+        for step in range(max_new_tokens):
             # 1 read the prompts, and later the one new token
-            logits = model(tokens[:, start:position], cache=cache)[:, -1]
-            start = position if use_cache else 0
-            # 2 choose a token, but no padding
-            if model.pad_id is not None:
-                logits[:, model.pad_id] = -np.inf
-            check_logits(logits.max(axis=-1), position - texts.shortest)
+            is_real = None if mask is None else mask[..., : tokens.shape[1]]
+            logits = model(new if use_cache else tokens, is_real, cache)[:, -1]
+            check_logits(logits.max(axis=-1), step)
+            # 2 choose a token
             if temperature == 0:
-                new = logits.argmax(axis=-1)
+                new = logits.argmax(axis=-1)[:, None]
             else:
                 probs = token_probabilities(logits, temperature, top_k, top_p)
-                new = sample(probs, rng.random(len(probs)))
-            # 3 append it, where no prompt has a token there
-            prompted = texts.given[:, position]
-            tokens[:, position] = np.where(prompted, tokens[:, position], new)
+                new = sample(probs, rng.random(len(probs)))[:, None]
+            # 3 append it
+            tokens = np.concatenate([tokens, new], axis=1)
             # 4 stop when all texts are over
-            if end_id is not None:
-                ended |= ~prompted & (new == end_id)
-                if ended.all():
-                    break
+            ended |= new[:, 0] == end_id
+            if ended.all():
+                break
 
     return texts.result(tokens)
 

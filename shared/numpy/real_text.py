@@ -109,7 +109,8 @@ def attention_weights(model: GPTModel, tokens: Integer[ndarray, "length"]):
     weights = []
 
     # 1 add the vectors of token and position
-    x = model.embedding(tokens[None])
+    position_ids = np.arange(len(tokens))
+    x = model.tokens(tokens[None]) + model.positions(position_ids)
     for block in model.blocks:
         # 2 normalize, as the block does
         h = block.attention_residual.norm(x)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..checks import check_number, check_positive, check_shape
-from ..checks.gpt import check_context
+from ..checks.gpt import check_context, check_keys
 from ..contracts import Bool, Float, checked
 from .attention import MultiHeadAttention, causal_mask
 from .feed_forward import FeedForward
@@ -59,20 +59,17 @@ class CausalSelfAttention(MultiHeadAttention):
         cache: LayerCache | None = None,
     ):
         """The output, shaped as x; length_k counts the cached positions too."""
+        cached = 0 if cache is None else cache.length
+        check_keys(x.shape[1], cached, mask=mask)
+
         # 1 to 2 project the input, split into heads
         q, k, v = self.project(x, x, x)
         # 3 join the cached keys and values
         if cache is not None:
             k, v = cache.append(k, v)
 
-        length_q, length_k = q.shape[2], k.shape[2]
-        if mask is not None and mask.shape[-1] not in (1, length_k):
-            raise TypeError(
-                f"mask has shape {tuple(mask.shape)}: "
-                f"expected one that broadcasts to {length_k} keys"
-            )
-
         # 4 hide later positions
+        length_q, length_k = q.shape[2], k.shape[2]
         is_causal = False
         if mask is None and length_q == length_k:  # nothing is cached
             is_causal = True

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_positive, check_rate, check_shape
+from ..checks import check_positive, check_rate, check_shape, check_tokens
 from ..checks.gpt import check_context, check_logits, check_sampling
 from ..contracts import Bool, Float, Integer, checked
 from ..data.prompts import Prompts
@@ -20,16 +20,13 @@ from ..frameworks.modes import evaluation_mode
 from ..frameworks.pretrained import gpt2_weights, read_pretrained
 from ..frameworks.weights import set_weights
 from .decoder import DecoderOnlyBlock, LayerCache
-from .embeddings import TokenAndPositionEmbedding
-from .feed_forward import LayerNorm
 
 # %% ../../notebooks/14_gpt/pytorch.ipynb #implementation-4
 class KVCache:
     """The keys and values of every position that a model has read, in each block.
 
-    layers has a `LayerCache` for each block. is_real is (batch, max_length) booleans,
-    False at padding; is_masked, whether a call gave a mask.
-    dtype and device None are PyTorch's defaults.
+    layers has a `LayerCache` for each block. dtype and device None are PyTorch's
+    defaults.
     Source: Pope et al. 2022, "Efficiently Scaling Transformer Inference", section 2.1.
     """
 
@@ -48,8 +45,6 @@ class KVCache:
         check_positive(max_length=max_length, head_dim=head_dim)
         shape = (batch, num_heads, max_length, head_dim)
         self.layers = [LayerCache(shape, dtype, device) for _ in range(num_layers)]
-        self.is_real = torch.ones(batch, max_length, dtype=torch.bool, device=device)
-        self.is_masked = False
 
     @property
     def length(self) -> int:
@@ -61,8 +56,7 @@ class GPTModel(nn.Module):
     """Causal pre-norm blocks that predict the next token at every position.
 
     The token table is also the output layer. dropout acts in the blocks and on the
-    embeddings. max_length counts all positions, cached ones included. pad_id is the
-    token that is padding; None if every token is real, as in GPT-2.
+    embeddings. max_length counts all positions, cached ones included.
     Source: Radford et al. 2019, section 2.3; Press & Wolf 2017 (tying).
     """
 
@@ -76,15 +70,16 @@ class GPTModel(nn.Module):
         vocab_size: int = 512,
         max_length: int = 64,
         num_layers: int = 1,
-        pad_id: int | None = 0,
         eps: float = 1e-5,
     ):
         check_positive(num_layers=num_layers, vocab_size=vocab_size)
+        check_positive(d_model=d_model, max_length=max_length)
         check_rate(dropout=dropout)
-        if pad_id is not None and not 0 <= pad_id < vocab_size:
-            raise ValueError(f"pad_id={pad_id} is outside the vocabulary of {vocab_size}")
         super().__init__()
-        self.embedding = TokenAndPositionEmbedding(max_length, vocab_size, d_model)
+        self.d_model, self.num_heads = d_model, num_heads
+        self.vocab_size, self.max_length = vocab_size, max_length
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        self.positions = nn.Embedding(max_length, d_model)
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(
             DecoderOnlyBlock(
@@ -98,17 +93,23 @@ class GPTModel(nn.Module):
             )
             for _ in range(num_layers)
         )
-        self.norm = LayerNorm(d_model, eps)
-        self.num_heads, self.vocab_size = num_heads, vocab_size
-        self.max_length, self.pad_id = max_length, pad_id
+        self.norm = nn.LayerNorm(d_model, eps=eps)
+        self.output = nn.Linear(d_model, vocab_size, bias=False)
+        self.output.weight = self.tokens.weight  # tied
+
         # as in Hugging Face's GPT-2; what adds to the residual stream starts smaller
-        residual_scale = 1 / math.sqrt(2 * num_layers)
-        for name, parameter in self.named_parameters():
-            if parameter.ndim == 2:
-                adds = name.endswith(("attention.output.weight", "contract.weight"))
-                nn.init.normal_(parameter, std=0.02 * (residual_scale if adds else 1))
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
+        self.apply(self._init_weights)
+        residual_std = 0.02 / math.sqrt(2 * num_layers)
+        for block in self.blocks:
+            nn.init.normal_(block.attention.output.weight, std=residual_std)
+            nn.init.normal_(block.feed_forward.contract.weight, std=residual_std)
+
+    @staticmethod
+    def _init_weights(module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
 
     @checked
     def forward(
@@ -119,17 +120,22 @@ class GPTModel(nn.Module):
     ):
         """Logits, (batch, length, vocab_size); length_k counts cached positions too.
 
-        The mask is True at real positions; without one, those that aren't pad_id.
+        The mask is True at real positions; padding may be before them.
         """
         self._check(tokens, mask, cache)
         no_cache = [None] * len(self.blocks)
         layers = no_cache if cache is None else cache.layers
 
-        # 1 count the positions of the real tokens
-        mask, position_ids = self._position_ids(tokens, mask, cache)
+        # 1 count the positions, from the first real token of a row
+        start = 0 if cache is None else cache.length
+        end = start + tokens.shape[1]
+        if mask is None:
+            position_ids = torch.arange(start, end, device=tokens.device)
+        else:
+            counts = mask[:, 0, 0].cumsum(dim=1) - 1
+            position_ids = counts.clamp(min=0)[:, start:]
         # 2 add the vectors of token and position
-        position_rows = self.embedding.positions[position_ids]
-        x = self.embedding.tokens(tokens) + position_rows
+        x = self.tokens(tokens.long()) + self.positions(position_ids)
         x = self.dropout(x)
         # 3 pass through the blocks
         for block, layer in zip(self.blocks, layers):
@@ -137,20 +143,18 @@ class GPTModel(nn.Module):
         # 4 normalize
         h = self.norm(x)
         # 5 compare with every token's vector
-        return F.linear(h, self.embedding.tokens.weight)
+        return self.output(h)
 
     def make_cache(self, batch: int) -> KVCache:
-        """An empty cache for so many rows, of the model's dtype and on its device."""
-        table = self.embedding.positions
-        head_dim = table.shape[1] // self.num_heads
+        """An empty cache for so many rows and max_length positions, for inference."""
         return KVCache(
             len(self.blocks),
             batch,
             self.num_heads,
             self.max_length,
-            head_dim,
-            table.dtype,
-            table.device,
+            self.d_model // self.num_heads,
+            self.tokens.weight.dtype,
+            self.tokens.weight.device,
         )
 
     @classmethod
@@ -158,36 +162,12 @@ class GPTModel(nn.Module):
         """Read a GPT-2 directory that Hugging Face's `save_pretrained` wrote.
 
         It holds config.json and model.safetensors. The model is in float32 and in
-        evaluation mode.
+        evaluation mode. Its dropout is 0, whatever the directory says.
         """
         arguments, weights = gpt2_weights(*read_pretrained(path, "gpt2"))
         model = cls(**arguments)
         set_weights(model, weights)
         return model.eval()
-
-    def _position_ids(self, tokens: Tensor, mask: Tensor | None, cache: KVCache | None):
-        """The mask of real positions, None where all must be, and the new positions."""
-        batch, length = tokens.shape
-        start = 0 if cache is None else cache.length
-        end = start + length
-        is_masked = mask is not None or (cache is not None and cache.is_masked)
-        if not is_masked and self.pad_id is None:
-            return None, slice(start, end)
-
-        # which positions are real, the cached ones first
-        if mask is not None:
-            is_real = mask[:, 0, 0].expand(batch, end)
-        elif self.pad_id is None:
-            is_real = torch.ones_like(tokens, dtype=torch.bool)
-        else:
-            is_real = tokens != self.pad_id
-        if cache is not None:  # a mask tells all positions, tokens the new ones alone
-            cache.is_masked = is_masked
-            cache.is_real[:, end - is_real.shape[1] : end] = is_real
-            is_real = cache.is_real[:, :end]
-        # how many real ones are before each
-        position_ids = (is_real.cumsum(dim=1) - 1).clamp(min=0)
-        return is_real[:, None, None], position_ids[:, start:]
 
     def _check(self, tokens: Tensor, mask: Tensor | None, cache: KVCache | None) -> None:
         """Raise unless tokens, mask and cache fit together."""
@@ -195,12 +175,13 @@ class GPTModel(nn.Module):
         cached = 0 if cache is None else cache.length
         if cache is not None:
             expected = (len(self.blocks), batch)
-            given = (len(cache.layers), len(cache.is_real))
+            given = (len(cache.layers), len(cache.layers[0].keys))
             if given != expected:
                 raise ValueError(
                     f"cache has {given[0]} layers and {given[1]} rows: "
                     f"expected {expected[0]} and {expected[1]}"
                 )
+        check_tokens(tokens, self.vocab_size)  # not on a GPU, which would wait
         check_context(length, cached, self.max_length)
         if mask is not None:
             check_shape((len(mask), 1, 1, cached + length), mask=mask)
@@ -248,7 +229,6 @@ def token_probabilities(
     return probs
 
 # %% ../../notebooks/14_gpt/pytorch.ipynb #implementation-19
-@torch.inference_mode()
 @checked
 def generate(
     model: nn.Module,
@@ -263,39 +243,49 @@ def generate(
 ) -> Any:
     """Continue prompts, token by token; the result has the form of the prompt.
 
-    prompt: token ids, a list of such lists of any lengths, or an array (batch, length).
-    A text is over after end_id; rows of an array then go on with padding (or end_id).
+    prompt: token ids, a list of such lists of any lengths, or a tensor (batch, length)
+    without padding.
+    A text is over after end_id; rows of an array then repeat it.
     use_cache=False reads the whole text again for every token.
     """
     check_sampling(temperature, top_k, top_p)
     texts = Prompts(prompt, model, max_new_tokens, end_id)
-    device = model.embedding.positions.device
+    device = model.tokens.weight.device
     tokens = torch.tensor(texts.tokens, device=device)  # (batch, length)
-    given = torch.tensor(texts.given, device=device)
+    mask = None if texts.mask is None else torch.tensor(texts.mask, device=device)
     cache = model.make_cache(len(tokens)) if use_cache else None
-    start, ended = 0, torch.zeros(len(tokens), dtype=torch.bool, device=device)
+    ended = torch.zeros(len(tokens), dtype=torch.bool, device=device)
+    finite = []  # for each step, looked at when all is written
 
-    with evaluation_mode(model):
-        for position in range(texts.shortest, tokens.shape[1]):
+    new = tokens
+    with torch.inference_mode(), evaluation_mode(model):
+        for _ in range(max_new_tokens):
             # 1 read the prompts, and later the one new token
-            logits = model(tokens[:, start:position], cache=cache)[:, -1]
-            start = position if use_cache else 0
-            # 2 choose a token, but no padding
-            if model.pad_id is not None:
-                logits[:, model.pad_id] = -math.inf
-            check_logits(logits.amax(dim=-1).tolist(), position - texts.shortest)
+            is_real = None if mask is None else mask[..., : tokens.shape[1]]
+            logits = model(new if use_cache else tokens, is_real, cache)[:, -1]
+            is_finite = logits.amax(dim=-1, keepdim=True).isfinite()
+            finite.append(is_finite.all())
+            logits = logits.where(is_finite, 0)  # what is chosen now isn't used
+            # 2 choose a token
             if temperature == 0:
-                new = logits.argmax(dim=-1)
+                new = logits.argmax(dim=-1, keepdim=True)
             else:
+                # sums of chances need more digits than half precision has
+                logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
                 probs = token_probabilities(logits, temperature, top_k, top_p)
-                new = torch.multinomial(probs, 1, generator=generator)[:, 0]
-            # 3 append it, where no prompt has a token there
-            prompted = given[:, position]
-            tokens[:, position] = torch.where(prompted, tokens[:, position], new)
+                new = torch.multinomial(probs, 1, generator=generator)
+            # 3 append it
+            tokens = torch.cat([tokens, new], dim=1)
             # 4 stop when all texts are over
             if end_id is not None:
-                ended |= ~prompted & (new == end_id)
+                ended |= new[:, 0] == end_id
                 if ended.all():
                     break
 
-    return texts.result(tokens)
+    finite = torch.stack(finite).tolist()
+    if False in finite:
+        check_logits([math.nan], finite.index(False))
+    result = texts.result(tokens)
+    if torch.is_tensor(prompt):
+        return torch.as_tensor(result, device=prompt.device)
+    return result

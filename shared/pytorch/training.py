@@ -106,7 +106,7 @@ def train(
             if scheduler is not None:
                 scheduler.step()
 
-            losses.append(loss.item())
+            losses.append(loss.detach())  # item() would wait for a GPU at each step
     finally:
         model.eval()
-    return np.array(losses, dtype=float)
+    return np.array([loss.item() for loss in losses], dtype=float)

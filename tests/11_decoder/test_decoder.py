@@ -691,6 +691,22 @@ def test_keras_cached_positions_are_real_beside_an_attached_mask():
     assert np.allclose(as_numpy(attention(later, cache=cache)), whole[:, 2:], rtol=0, atol=8 * 2**-23)
 
 
+@pytest.mark.keras
+def test_keras_cache_whose_length_is_a_tensor_hides_what_is_empty_and_what_comes_later(rng):
+    """As in a compiled loop: the whole room comes back, and only what is there and not later may be seen."""
+    attention, x = (
+        keras_track.CausalSelfAttention(8, 2),
+        ops.convert_to_tensor(rng.normal(size=(2, 5, 8)).astype("float32")),
+    )
+    padded = np.array([[True, False, True], [True, True, True]])
+    known, unknown = make_cache("keras", 2), make_cache("keras", 2)
+    unknown.length = ops.convert_to_tensor(0)
+    for start, end, mask in ((0, 3, padded), (3, 5, None)):
+        expected, found = (as_numpy(attention(x[:, start:end], mask=mask, cache=each)) for each in (known, unknown))
+        assert np.abs(found - expected).max() < 1e-6
+    assert int(unknown.length) == known.length == 5
+
+
 # The dictionary of compare
 
 SAME = {  # what has one value in the three columns
@@ -810,10 +826,18 @@ def test_chapter_14_has_the_cache_of_this_one(track):
 
 
 @every_track
-def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, rng):
+@pytest.mark.parametrize("keys", [1, 2, 4, 6])
+def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, keys, rng):
+    """Size 1 would be the mask of one new token alone; and a call that is refused leaves the cache as it was."""
     block, cache, x = make(track, "DecoderOnlyBlock"), make_cache(track, 4), rng.normal(size=(4, 5, 8))
-    run(track, block, x[:, :3], cache=cache)
-    mask = np.ones((1, 1, 1, 2), dtype=bool)  # of 2 keys, where there are 5
     name = "attention_mask" if track == "keras" else "mask"
-    finding = laws.refuses(lambda: run(track, block, x[:, 3:], mask=mask, cache=cache), TypeError, (name,))
-    assert finding, finding
+    run(track, block, x[:, :3], mask=np.ones((1, 1, 1, 1), dtype=bool), cache=cache)
+    for new in (x[:, 3:], x[:, 3:4]):
+        if keys != 3 + new.shape[1]:
+            mask = np.ones((1, 1, 1, keys), dtype=bool)
+            finding = laws.refuses(
+                lambda new=new, mask=mask: run(track, block, new, mask=mask, cache=cache), TypeError, (name,)
+            )
+            assert finding and cache.length == 3, finding
+    behind = run(track, block, x[:, 3:], mask=np.ones((1, 1, 1, 5), dtype=bool), cache=cache)
+    assert np.abs(as_numpy(behind) - as_numpy(run(track, block, x))[:, 3:]).max() < 1e-5

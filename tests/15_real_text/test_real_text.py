@@ -31,7 +31,7 @@ from shared.pytorch.training import train
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = {"numpy": NumpyGPT, "pytorch": PyTorchGPT, "keras": KerasGPT}
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
-SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "vocab_size": 30, "max_length": 12, "num_layers": 2, "pad_id": None}
+SMALL = {"d_model": 8, "num_heads": 2, "d_ff": 12, "vocab_size": 30, "max_length": 12, "num_layers": 2}
 every_track = pytest.mark.parametrize("track", TRACKS)
 TOKENS = np.random.default_rng(0).integers(0, 30, size=55)
 
@@ -266,7 +266,7 @@ def test_keras_loss_counts_the_targets_that_are_there():
 
 
 def arguments_of(model: NumpyGPT) -> dict:
-    return {name: value for name, value in SMALL.items() if name != "pad_id"} | {"eps": 1e-5}
+    return SMALL | {"eps": 1e-5}
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +285,7 @@ def folder(tmp_path, tokenizer):
 def test_writing_and_reading_is_the_same_model_in_float16(folder, tokenizer):
     path, model, arguments = folder
     found, weights = pretrained.gpt2_weights(*pretrained.read_pretrained(path, "gpt2"))
-    assert found == arguments | {"pad_id": None}
+    assert found == arguments
     for name, value in get_weights(model).items():
         np.testing.assert_array_equal(weights[name], value.astype(np.float16).astype(np.float32))
     assert pretrained.read_tokenizer(path).to_str() == tokenizer.to_str()

@@ -80,7 +80,7 @@ class TorchEncoder(nn.Module):
 
 
 def ours(module, d_model: int, num_layers: int, **arguments):
-    sizes = {"vocab_size": VOCAB, "max_length": POSITIONS, "num_layers": num_layers, "pad_id": None}
+    sizes = {"vocab_size": VOCAB, "max_length": POSITIONS, "num_layers": num_layers}
     return module.GPTModel(d_model, d_model // 32, 4 * d_model, **sizes, **arguments)
 
 
@@ -160,7 +160,7 @@ def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
     compiled = torch.compile(model, fullgraph=True)
     by_columns = ours(pytorch_gpt, d_model, num_layers).eval()
     set_weights(by_columns, get_weights(model))
-    for layer in by_columns.modules():
+    for layer in by_columns.blocks.modules():
         if isinstance(layer, nn.Linear):  # the same numbers, stored as (in, out)
             layer.weight.data = layer.weight.data.T.contiguous().T
     compiled_by_columns = torch.compile(by_columns, fullgraph=True)
@@ -183,6 +183,20 @@ def write(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
     theirs = seconds.pop("transformers generate")
     for name, value in seconds.items():
         print(f"  {name} is {theirs / value:.2f} times as fast as transformers")
+
+
+def different_lengths(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
+    """The time for a prompt of 500 tokens beside one of 1, over that for the longer one alone, and for two as long."""
+    long, short = np.random.default_rng(0).integers(1, VOCAB, 500).tolist(), [3]
+    for name, module in (("PyTorch", pytorch_gpt), ("NumPy", numpy_gpt), ("Keras", keras_gpt)):
+        model = ours(module, d_model, num_layers)
+        model = model.eval() if name != "Keras" else model
+        model = model.astype(np.float32) if name == "NumPy" else model
+        prompts = {"500 and 1": [long, short], "500 alone": [long], "500 and 500": [long, long]}
+        runs = {each: partial(module.generate, model, rows, 60, temperature=0) for each, rows in prompts.items()}
+        seconds = medians(runs, repeats, clock)
+        ratios = [f"{seconds['500 and 1'] / seconds[each]:.2f} times {each}" for each in ("500 alone", "500 and 500")]
+        print(f"{name}, prompts of 500 and 1, d_model {d_model}: {', '.join(ratios)}")
 
 
 def positions(d_model: int, num_layers: int, repeats: int, clock: Callable) -> None:
@@ -231,6 +245,7 @@ def main() -> None:
         for d_model, num_layers in ((128, 4), (256, 6)):
             write(d_model, num_layers, max(3, arguments.repeats // 2), clock)
         positions(128, 4, arguments.repeats, clock)
+        different_lengths(128, 4, arguments.repeats, clock)
     for d_model, num_layers, length, batch in (
         (128, 4, 128, 16),
         (256, 6, 128, 16),

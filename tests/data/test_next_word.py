@@ -81,6 +81,19 @@ def test_the_first_mistake_is_found(sentence, wrong):
     assert next_word.first_mistake(sentence) == wrong
 
 
+def test_what_is_allowed_is_what_the_grammar_gives_a_chance():
+    sentences = grammar.sample(5, seed=3)
+    _, targets = next_word.encode(sentences)
+    allowed = next_word.allowed(sentences)
+    assert allowed.shape == (*targets.shape, next_word.VOCABULARY) and not allowed[targets < 0].any()
+    for row, sentence in enumerate(sentences):
+        words = sentence.split()
+        for position in range(len(words)):
+            exact = grammar.next_word_probabilities(words[:position])
+            assert {grammar.WORDS[each] for each in np.nonzero(allowed[row, position])[0]} == set(exact)
+        assert next_word.decode(next_word.encode([sentence])[1][0]) == sentence
+
+
 def test_each_kind_has_the_words_of_that_kind():
     kinds = next_word.kinds()
     assert set(kinds) <= set(grammar.WORDS) and len(kinds) == 61

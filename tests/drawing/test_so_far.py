@@ -38,8 +38,8 @@ def test_a_report_shows_the_stages_before_and_what_is_possible(monkeypatch, tmp_
 
 
 def test_a_stage_that_is_none_is_named():
-    with pytest.raises(ValueError, match="stage='GPT'"):
-        so_far.report("GPT", zeros)
+    with pytest.raises(ValueError, match="stage='BERT'"):
+        so_far.report("BERT", zeros)
 
 
 def test_what_was_trained_anew_is_beside_what_its_chapter_had(monkeypatch):

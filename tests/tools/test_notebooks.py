@@ -38,6 +38,16 @@ def test_run_computes_with_avx2_and_times_with_the_kernels_of_the_machine(tmp_pa
     assert computed == "avx2" and timed == str(os.environ.get("ATEN_CPU_CAPABILITY"))
 
 
+def test_run_times_in_full_whatever_the_shell_asks_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIMINGS", "once")
+    path, v4 = tmp_path / "timed.ipynb", nbformat.v4
+    asked = "import os; print(os.environ.get('TIMINGS') == 'once')"
+    cells = [v4.new_code_cell(asked), v4.new_code_cell(asked, metadata={"tags": ["timing"]})]
+    nbformat.write(v4.new_notebook(cells=cells), path)
+    notebooks.run(path)
+    assert [cell.outputs[0].text.strip() for cell in nbformat.read(path, as_version=4).cells] == ["True", "False"]
+
+
 def test_run_leaves_the_file_alone_when_a_cell_fails(tmp_path):
     path, v4 = tmp_path / "failing.ipynb", nbformat.v4
     nbformat.write(v4.new_notebook(cells=[v4.new_code_cell("1"), v4.new_code_cell("1 / 0")]), path)

@@ -38,7 +38,7 @@ def _layout(arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, tuple[
     d_model, d_ff, vocab_size = arguments["d_model"], arguments["d_ff"], arguments["vocab_size"]
     shapes = {"wte.weight": (vocab_size, d_model), "wpe.weight": (arguments["max_length"], d_model)}
     shapes |= {"ln_f.weight": (d_model,), "ln_f.bias": (d_model,)}
-    names = {"wte.weight": "embedding.tokens.embeddings", "wpe.weight": "embedding.positions"}
+    names = {"wte.weight": "tokens.embeddings", "wpe.weight": "positions.embeddings"}
     names |= {"ln_f.weight": "norm.gamma", "ln_f.bias": "norm.beta"}
     for i in range(arguments["num_layers"]):
         for theirs, ours in (("ln_1", "attention_norm"), ("ln_2", "feed_forward_norm")):
@@ -95,7 +95,6 @@ def gpt2_weights(config: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple
         "vocab_size": vocab_size,
         "max_length": max_length,
         "num_layers": num_layers,
-        "pad_id": None,  # its vocabulary has none: id 0 is "!"
         "eps": eps_of(config, "layer_norm_epsilon", 1e-5),
     }
     check_heads(config, "n_head", "n_embd")
