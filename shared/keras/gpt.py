@@ -324,10 +324,10 @@ class _Writer(keras.Model):
         tokens, is_real, uniforms, first, last, end_id = inputs
         batch, max_length = tokens.shape
         cache = self.model.make_cache(batch)
-        places = ops.arange(max_length, dtype="int32")
+        columns = ops.arange(max_length, dtype="int32")
 
         def read(tokens, end):
-            seen = ops.logical_and(is_real, places < end)  # not what is still empty
+            seen = ops.logical_and(is_real, columns < end)  # not what is still empty
             return self.model(tokens, attention_mask=seen[:, None, None], cache=cache)
 
         # 1 read the prompts in one call
