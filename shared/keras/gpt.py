@@ -397,7 +397,7 @@ def generate(
         is_real[:, :total] = texts.mask[:, 0, 0]
     uniforms = keras.random.uniform(shape, dtype="float32", seed=seed)
 
-    # other weights, as LoRA makes them, are in the graph of no writer of before
+    # a writer's graph has the weights of its time: with others, make a new one
     kind = (batch, temperature, top_k, top_p, *map(id, model.weights))
     if kind not in model.writers.made:
         model.writers.made[kind] = _Writer(model, temperature, top_k, top_p)

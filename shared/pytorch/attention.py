@@ -133,7 +133,7 @@ class MultiHeadAttention(nn.Module):
         if return_weights:  # the fused form doesn't return them
             attended, weights = scaled_dot_product_attention(q, k, v, mask, self.dropout)
         else:
-            dropout_p = self.dropout.p if self.training else 0.0
+            dropout_p = self.dropout.p if self.dropout.training else 0.0
             attended = F.scaled_dot_product_attention(
                 q, k, v, attn_mask=mask, dropout_p=dropout_p
             )

@@ -77,7 +77,7 @@ class CausalSelfAttention(MultiHeadAttention):
             causal = causal_mask(length_q, length_k, x.device)
             mask = causal if mask is None else mask & causal
         # 5 attend
-        dropout_p = self.dropout.p if self.training else 0.0
+        dropout_p = self.dropout.p if self.dropout.training else 0.0
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout_p, is_causal=is_causal
         )

@@ -597,3 +597,21 @@ def test_a_cell_of_the_step_table_spans_the_steps_that_one_call_does():
     assert [each.words for each in inner] == [each.words for each in found["scaled_dot_product_attention"]["numpy"]]
     assert inner[0].code.startswith("# inside scaled_dot_product_attention\n")
     assert inner[-1].code.endswith("\n# outside: attended, weights")
+
+
+@pytest.mark.parametrize("return_weights", [False, True])
+def test_the_mode_of_dropout_itself_decides(return_weights):
+    # Monte Carlo dropout: everything in evaluation, and only the nn.Dropout modules in training
+    torch.manual_seed(0)
+    attention, x = pytorch_attention.MultiHeadAttention(8, 2, dropout=0.5).eval(), torch.randn(1, 4, 8)
+
+    def outputs_differ() -> bool:
+        first, second = (attention(x, x, x, return_weights=return_weights) for _ in range(2))
+        return not torch.equal(*((each[0] if return_weights else each) for each in (first, second)))
+
+    assert not outputs_differ()
+    attention.dropout.train()
+    assert outputs_differ()
+    attention.train()
+    attention.dropout.eval()
+    assert not outputs_differ()

@@ -841,3 +841,14 @@ def test_behind_a_cache_a_mask_counts_the_cached_keys_too(track, keys, rng):
             assert finding and cache.length == 3, finding
     behind = run(track, block, x[:, 3:], mask=np.ones((1, 1, 1, 5), dtype=bool), cache=cache)
     assert np.abs(as_numpy(behind) - as_numpy(run(track, block, x))[:, 3:]).max() < 1e-5
+
+
+def test_the_mode_of_dropout_itself_decides_behind_a_causal_mask():
+    torch.manual_seed(0)
+    block, x = pytorch_track.DecoderOnlyBlock(8, 2, 16, dropout=0.5).eval(), torch.randn(1, 4, 8)
+    attention = block.attention
+    attention.dropout.train()
+    assert not torch.equal(attention(x), attention(x))
+    attention.train()
+    attention.dropout.eval()
+    assert torch.equal(attention(x), attention(x))
