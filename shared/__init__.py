@@ -15,6 +15,7 @@ ROOMS = {
         "corpus",
         "digits",
         "dna",
+        "french",
         "genetic_code",
         "grammar",
         "housing",

@@ -66,15 +66,15 @@ def lab(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def test(environment: Environment, arguments: argparse.Namespace) -> None:
-    """set up and run every unit test and every notebook; CHAPTER=06, TRACK=numpy, PROCESSOR=old (older kernels), DEVICE=cuda"""
+    """set up and run every unit test and every notebook; CHAPTER=06, TRACK=numpy, PROCESSOR=old (the notebooks by older kernels), DEVICE=cuda"""
     if arguments.track:
         selected = track_notebooks(arguments.track, arguments.chapter)
     else:
         selected = chapter_tests(arguments.chapter) if arguments.chapter else []
     environment.set_up("test")
     settings = as_tests_run(arguments.processor, arguments.device)
-    if arguments.processor != "own":
-        selected += ["-m", "not form"]
+    if arguments.processor != "own":  # what a processor, or what pip chose, can change
+        selected = [*(selected or ["notebooks", "tests/frameworks", "tests/tools"]), "-m", "not form"]
     if arguments.device != "cpu":
         selected = on_a_device(arguments.device, arguments.chapter)
     environment.run(environment.python, "-m", "pytest", "-n", "2", *selected, **settings)

@@ -28,6 +28,7 @@ class LayerCache:
         """Remember (batch, heads, new, head_dim) each; return those of all positions.
 
         Where length is a tensor, the whole room comes back: a causal mask hides the rest.
+        A full room isn't noticed then; an integer raises.
         """
         batch, heads, max_length, head_dim = self.keys.shape
         start, new = self.length, key.shape[2]

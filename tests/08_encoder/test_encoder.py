@@ -13,7 +13,7 @@ from dictionaries import rows_of
 from einops import rearrange
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import ops
+from keras import layers, ops
 from torch import nn
 
 import shared.keras.encoder as keras_track
@@ -746,3 +746,30 @@ def test_the_dictionarys_masks_hide_what_they_say(column):
         still = TOKENS_OF_ROWS != 0 if what == "hide padding" else np.arange(5) < np.array([[3], [3]])
         assert not moved[still].any()
         assert what == "hide padding" or moved[:, 3].all()
+
+
+@pytest.mark.keras
+def test_what_the_page_says_of_a_block_in_the_functional_api():
+    # layers.Add() saves the mean at the end, not a loss at each token; ops.copy loses the mask
+    def reader(copied: bool, ends_in_mean: bool) -> keras.Model:
+        keras.utils.set_random_seed(0)
+        inputs = keras.Input((None,), dtype="int32")
+        x = layers.Embedding(5, 16, mask_zero=True)(inputs)
+        read = ops.copy(x) if copied else x
+        x = layers.Add()([x, layers.MultiHeadAttention(num_heads=2, key_dim=8)(read, read)])
+        x = layers.GlobalAveragePooling1D()(x) if ends_in_mean else x
+        return keras.Model(inputs, layers.Dense(1)(x))
+
+    pieces = [np.pad([[2, 1, 4]], ((0, 0), (0, padding))) for padding in (0, 4)]
+
+    def spread(model: keras.Model) -> float:
+        return float(np.ptp([model.predict(piece, verbose=0)[0, 0] for piece in pieces]))
+
+    assert spread(reader(copied=False, ends_in_mean=True)) < 1e-5
+    assert spread(reader(copied=True, ends_in_mean=True)) > 1e-2
+    by_token = reader(copied=False, ends_in_mean=False)
+    by_token.compile(loss="mse")
+    losses = [
+        by_token.evaluate(piece, np.ones((*piece.shape, 1)) * (piece > 0)[..., None], verbose=0) for piece in pieces
+    ]
+    assert abs(losses[0] - losses[1]) > 1e-2
