@@ -773,3 +773,15 @@ def test_what_the_page_says_of_a_block_in_the_functional_api():
         by_token.evaluate(piece, np.ones((*piece.shape, 1)) * (piece > 0)[..., None], verbose=0) for piece in pieces
     ]
     assert abs(losses[0] - losses[1]) > 1e-2
+
+
+def test_what_the_page_says_of_the_librarys_first_weights_and_last_norm():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(64, 4, batch_first=True, norm_first=True)
+    packed, out = (
+        each.detach().abs().max().item() for each in (layer.self_attn.in_proj_weight, layer.self_attn.out_proj.weight)
+    )
+    xavier, linear = (6 / (64 + 3 * 64)) ** 0.5, 64**-0.5
+    assert 0.99 * xavier < packed <= xavier and 0.99 * linear < out <= linear
+    assert not layer.self_attn.in_proj_bias.any() and not layer.self_attn.out_proj.bias.any()
+    assert nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).norm is None
