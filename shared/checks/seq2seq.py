@@ -3,6 +3,7 @@
 from typing import Any
 
 from shared.checks import check_32_bits, check_choice, check_positive
+from shared.checks.text import check_texts
 
 
 def check_vocabularies(source_vocab_size: int, target_vocab_size: int, pad_id: int, shared_embeddings: bool) -> None:
@@ -42,3 +43,33 @@ def check_decoding(model: Any, source: Any, max_length: int, start_id: int, end_
             raise ValueError(f"{name}={token} is the id of padding: expected another")
         if not 0 <= token < getattr(model, "target_vocab_size", max(token, 0) + 1):
             raise ValueError(f"{name}={token}: expected an id inside the vocabulary of {model.target_vocab_size}")
+
+
+def check_translation(model: Any, text: Any, source_tokenizer: Any, target_tokenizer: Any) -> list[str]:
+    """The text, or the texts, as a list, after a check that model and tokenizers belong together.
+
+    Raises:
+        TypeError: if a text is not a string, or a tokenizer lacks `encode`, `decode` or `vocabulary`.
+        ValueError: if there is no text, a text is empty, the model has other vocabularies or pads otherwise, or <start> or <end> isn't in the target's.
+    """
+    sides = {"source": source_tokenizer, "target": target_tokenizer}
+    for side, tokenizer in sides.items():
+        if missing := [name for name in ("encode", "decode", "vocabulary") if not hasattr(tokenizer, name)]:
+            raise TypeError(
+                f"{side}_tokenizer is a {type(tokenizer).__name__} without {', '.join(missing)}: expected a SimpleTokenizer or its like"
+            )
+        size = getattr(model, f"{side}_vocab_size")
+        if len(tokenizer.vocabulary) != size:
+            raise ValueError(
+                f"{side}_tokenizer knows {len(tokenizer.vocabulary)} tokens: expected the {size} of model.{side}_vocab_size"
+            )
+    for token in ("<start>", "<end>"):
+        if token not in target_tokenizer.vocabulary:
+            raise ValueError(f"target_tokenizer doesn't know {token}, which each target was trained with")
+    if model.pad_id != 0:
+        raise ValueError(f"model has pad_id={model.pad_id}: expected 0, with which texts are padded")
+    texts = check_texts(text=[text] if isinstance(text, str) else text)
+    for index, each in enumerate(texts):
+        if not each.strip():
+            raise ValueError(f"text[{index}] is {each!r}: expected at least one token")
+    return texts

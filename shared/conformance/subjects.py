@@ -400,6 +400,7 @@ SUBJECTS = (
         {"x": X},
         "batch length vocab",
         {},
+        tracks=("numpy", "keras"),  # PyTorch shares a weight by assigning it
         make=_tied,
         is_tied=True,
     ),

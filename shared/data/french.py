@@ -70,6 +70,19 @@ WITH_OBJECT = {
     "found": "a trouvé",
 }
 _VERBS = ALONE | WITH_OBJECT
+# What a pocket dictionary says of each word, whatever is around it: the most frequent translation, masculine where there is a choice.
+DICTIONARY = {
+    **{article: genders["m"] for article, genders in ARTICLES.items()},
+    "an": "un",
+    **{adjective: genders["m"] for adjective, genders in (BEFORE | BEHIND).items()},
+    **{noun: max(words, key=lambda word: word[2])[0] for noun, words in NOUNS.items()},
+    **_VERBS,
+    **CONJUNCTIONS,
+    "it": "il",
+    "he": "il",
+    "she": "elle",
+    ".": ".",
+}
 _PAST = {verb for number, verb in enumerate(_VERBS) if number % 2}
 
 

@@ -6,7 +6,6 @@ sequences here are coding sequences: sense codons and nothing else, so a perfect
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -93,25 +92,52 @@ def sample(num_pairs: int, codons: int | tuple[int, int], seed: int | Sequence[i
     return source.astype(np.int64, copy=False), target
 
 
+class LetterTokenizer:
+    """The letters of DNA, or of protein, as ids: a tokenizer such as `translate` of chapter 12 takes.
+
+    Args:
+        vocabulary: the tokens by id; those of one letter are what a text is made of.
+        letter_name: what such a letter is, for errors.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], letter_name: str):
+        self.vocabulary, self.letter_name = list(vocabulary), letter_name
+        letters = [(index, token) for index, token in enumerate(self.vocabulary) if len(token) == 1]
+        self._ids = {case: index for index, letter in letters for case in (letter, letter.lower())}
+
+    def encode(self, text: str) -> list[int]:
+        """The id of each letter, of either case; ValueError for another one."""
+        try:
+            return [self._ids[letter] for letter in text]
+        except KeyError as unknown:
+            letters = "".join(token for token in self.vocabulary if len(token) == 1)
+            raise ValueError(f"{unknown} is not {self.letter_name}; known: {letters}") from None
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The letters of ids, without padding and other special tokens."""
+        tokens = (self.vocabulary[token] for token in ids)
+        return "".join(token for token in tokens if len(token) == 1)
+
+
+SOURCE_TOKENIZER = LetterTokenizer(SOURCE_VOCABULARY, "a nucleotide")
+TARGET_TOKENIZER = LetterTokenizer(TARGET_VOCABULARY, "an amino acid")
+
+
 def _encode(
     sequences: Iterable[str],
     max_length: int | None,
-    vocabulary: tuple[str, ...],
+    tokenizer: LetterTokenizer,
     name: str,
-    letter_name: str,
     before: Sequence[int] = (),
     after: Sequence[int] = (),
 ) -> np.ndarray:
     """Ids of each sequence's letters between the tokens before and after, as rows padded at the end; errors call the argument by its name."""
-    sequences = check_texts(**{name: sequences})
-    letters = [token for token in vocabulary if len(token) == 1]
-    ids = {case: vocabulary.index(letter) for letter in letters for case in (letter, letter.lower())}
     rows = []
-    for index, sequence in enumerate(sequences):
+    for index, sequence in enumerate(check_texts(**{name: sequences})):
         try:
-            rows.append([*before, *(ids[letter] for letter in sequence), *after])
-        except KeyError as unknown:
-            raise ValueError(f"{name}[{index}]: {unknown} is not {letter_name}; known: {''.join(letters)}") from None
+            rows.append([*before, *tokenizer.encode(sequence), *after])
+        except ValueError as error:
+            raise ValueError(f"{name}[{index}]: {error}") from None
     result = np.full((len(rows), check_width([len(row) for row in rows], max_length)), PAD_ID, np.int64)
     for tokens, row in zip(result, rows):
         tokens[: len(row)] = row
@@ -132,7 +158,7 @@ def encode_source(sequences: Iterable[str], max_length: int | None = None) -> np
         TypeError: if sequences is a single string or holds something else than strings, or max_length is not a whole number.
         ValueError: if there is no sequence, a letter is not a nucleotide, or a sequence is longer than max_length.
     """
-    return _encode(sequences, max_length, SOURCE_VOCABULARY, "sequences", "a nucleotide")
+    return _encode(sequences, max_length, SOURCE_TOKENIZER, "sequences")
 
 
 def encode_target(proteins: Iterable[str], max_length: int | None = None) -> np.ndarray:
@@ -149,7 +175,7 @@ def encode_target(proteins: Iterable[str], max_length: int | None = None) -> np.
         TypeError: if proteins is a single string or holds something else than strings, or max_length is not a whole number.
         ValueError: if there is no protein, a letter is not an amino acid, or a protein with <start> and <end> is longer than max_length.
     """
-    return _encode(proteins, max_length, TARGET_VOCABULARY, "proteins", "an amino acid", [START_ID], [END_ID])
+    return _encode(proteins, max_length, TARGET_TOKENIZER, "proteins", [START_ID], [END_ID])
 
 
 def decode_target(tokens: np.ndarray) -> list[str]:
@@ -172,39 +198,3 @@ def decode_target(tokens: np.ndarray) -> list[str]:
     letters = np.array([token if len(token) == 1 else "" for token in TARGET_VOCABULARY])
     ended = np.maximum.accumulate(tokens == END_ID, axis=1)
     return ["".join(row) for row in np.where(ended, "", letters[tokens])]
-
-
-def coding_tokens(model: Any, text: str | Sequence[str]) -> np.ndarray:
-    """Turn coding sequences, one or a list of them, into the token ids that a model of the genetic code reads.
-
-    Returns:
-        (sequences, length) int64 ids, padded at the end.
-
-    Raises:
-        TypeError: if a text of the list is not a string.
-        ValueError: if a text is empty, holds another letter than A, C, G, T of either case, is not whole codons or is too long for the model; or if the
-            model's vocabularies or padding are not those of this module.
-    """
-    sizes = (model.source_vocab_size, model.target_vocab_size)
-    expected = (len(SOURCE_VOCABULARY), len(TARGET_VOCABULARY))
-    if (*sizes, model.pad_id) != (*expected, PAD_ID):
-        raise ValueError(
-            f"model has vocabularies of {sizes} tokens and pad_id={model.pad_id}:"
-            f" expected {expected} and {PAD_ID}, as in shared.genetic_code"
-        )
-    if not len(text):
-        raise ValueError(f"text={text!r}: expected a DNA sequence, or a list of at least one")
-    texts = {"text": text} if isinstance(text, str) else {f"text[{index}]": each for index, each in enumerate(text)}
-    for name, dna in texts.items():
-        if not isinstance(dna, str):
-            raise TypeError(f"{name}={dna!r}: expected a string, got {type(dna).__name__}")
-        for position, letter in enumerate(dna, start=1):
-            if letter not in NUCLEOTIDES + NUCLEOTIDES.lower():
-                raise ValueError(f"letter {position} of {name}, {letter!r}, is not a nucleotide; known: {NUCLEOTIDES}")
-        if len(dna) % 3 or not dna:
-            raise ValueError(f"{name} has {len(dna)} letters: expected a multiple of 3, at least one codon")
-        if len(dna) > model.max_length:
-            raise ValueError(
-                f"{name} has {len(dna)} letters: expected at most the model's max_length={model.max_length}"
-            )
-    return encode_source(texts.values())

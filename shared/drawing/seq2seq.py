@@ -1,7 +1,7 @@
 """What chapter 12 draws: the genetic code, beam search, attention to codons, and the Transformer that translates."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -57,13 +57,16 @@ def codon_table(code: Mapping[str, str]) -> plots.Picture:
 
 
 @plots.styled
-def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str = "$") -> plots.Picture:
+def beam_tree(
+    following: Mapping[str, Mapping[str, float]], width: int, end: str = "$", between: str = ""
+) -> plots.Picture:
     """Draw what beam search does as a tree, from left to right: what it keeps, what it cuts and never continues, and what it finds.
 
     Args:
-        following: a text so far -> next letter -> its probability, from "" on; a text that is not in it has ended.
+        following: a text so far -> next token -> its probability, from "" on; a text that is not in it has ended.
         width: how many texts are kept at each step.
-        end: the letter that ends a text.
+        end: the token that ends a text.
+        between: what joins two tokens of a text: nothing for letters, " " for words.
 
     Returns:
         The picture; its description names what is kept and cut at each step, and the best text with its probability.
@@ -74,28 +77,34 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     check_positive(width=width)
     if "" not in following:
         raise ValueError(f"following has {sorted(following)}: expected the empty text among them")
-    levels = _beam_search(following, width)
+
+    def grown(text: str, token: str) -> str:
+        return text + between + token if text else token
+
+    levels = _beam_search(following, width, grown)
     kept = [[""], *(best for _, best in levels)]
     lasting = set(itertools.chain(*kept))
     last, best = levels[-1]
     found = max(best, key=last.get)
-    greedy = _greedy(following)
+    greedy = _greedy(following, grown)
     children = {
-        text: [text + letter for letter in following[text]] for texts in kept for text in texts if text in following
+        text: {grown(text, token): prob for token, prob in following[text].items()}
+        for texts in kept
+        for text in texts
+        if text in following
     }
     locations = _positions(children)
     deep = max(x for x, _ in locations.values())
     leaves = len(locations) - len(children)
-    figure = Figure(figsize=(min(7.2, 1.2 + 2.0 * deep), 0.9 + 0.42 * leaves))
+    figure = Figure(figsize=(min(7.2, 1.2 + (3.0 if between else 2.0) * deep), 0.9 + 0.42 * leaves))
     axes = figure.subplots()
     wide = 0.72 if any(len(text.replace(end, " end")) > 4 for text in locations) else 0.5  # of a box
     for text, below in children.items():
-        for each in below:
-            prob = following[text][each[-1]]
+        for each, prob in below.items():
             _draw_line(axes, locations[text], locations[each], wide, prob, stays=each in lasting)
     probability = {"": 1.0}
-    for grown, _ in levels:
-        probability |= grown
+    for level, _ in levels:
+        probability |= level
     for text, place in locations.items():
         label = text.replace(end, " end") or "start"
         if text:
@@ -118,40 +127,42 @@ def beam_tree(following: Mapping[str, Mapping[str, float]], width: int, end: str
     return plots.show(figure, f"A tree of texts, searched with a beam of {width}. {steps} {ending}")
 
 
-def _beam_search(following: Mapping[str, Mapping[str, float]], width: int) -> list[tuple[dict[str, float], list[str]]]:
+def _beam_search(
+    following: Mapping[str, Mapping[str, float]], width: int, grown: Callable[[str, str], str]
+) -> list[tuple[dict[str, float], list[str]]]:
     """For each step, the texts that it looks at with their probabilities, and those that it keeps, the best first."""
     levels, kept = [], {"": 1.0}
     while any(text in following for text in kept):
-        grown = {}
+        level = {}
         for text, probability in kept.items():
             if text in following:
-                grown |= {text + letter: probability * p for letter, p in following[text].items()}
+                level |= {grown(text, token): probability * p for token, p in following[text].items()}
             else:
-                grown[text] = probability
-        best = sorted(grown, key=grown.get, reverse=True)[:width]
-        levels.append((grown, best))
-        kept = {text: grown[text] for text in best}
+                level[text] = probability
+        best = sorted(level, key=level.get, reverse=True)[:width]
+        levels.append((level, best))
+        kept = {text: level[text] for text in best}
     return levels
 
 
-def _greedy(following: Mapping[str, Mapping[str, float]]) -> str:
+def _greedy(following: Mapping[str, Mapping[str, float]], grown: Callable[[str, str], str]) -> str:
     text = ""
     while text in following:
-        text += max(following[text], key=following[text].get)
+        text = grown(text, max(following[text], key=following[text].get))
     return text
 
 
-def _positions(children: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, float]]:
+def _positions(children: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, float]]:
     """Where each text is: leaves below one another, a parent in the middle of its children."""
     locations, leaves = {}, itertools.count()
 
-    def put(text: str) -> float:
-        below = [put(each) for each in children.get(text, ())]
+    def put(text: str, step: int) -> float:
+        below = [put(each, step + 1) for each in children.get(text, ())]
         height = float(np.mean(below)) if below else float(next(leaves))
-        locations[text] = (len(text), height)
+        locations[text] = (step, height)
         return height
 
-    put("")
+    put("", 0)
     return locations
 
 

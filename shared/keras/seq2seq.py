@@ -10,16 +10,16 @@ import keras
 from keras import ops
 
 from ..checks import check_features, check_number, check_positive
-from ..checks.seq2seq import check_decoding, check_vocabularies
+from ..checks.seq2seq import check_decoding, check_translation
+from ..checks.seq2seq import check_vocabularies
 from ..contracts import Any, Bool, Float, Integer, checked
-from ..data.genetic_code import END_ID, PAD_ID, START_ID
-from ..data.genetic_code import SOURCE_VOCABULARY, TARGET_VOCABULARY
-from ..data.genetic_code import coding_tokens, decode_target
+from ..data.genetic_code import PAD_ID, SOURCE_VOCABULARY, TARGET_VOCABULARY
 from .. import private
 from .attention import padding_mask
 from .decoder import Decoder
 from .embeddings import PositionalEncoding, TokenEmbedding
 from .encoder import Encoder
+from .tokenization import tokenize_and_pad
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-6
 class TiedProjection(keras.layers.Layer):
@@ -363,13 +363,26 @@ def _can_grow(total: Any, ended: Any) -> Any:
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-17
 @checked
-def translate(model: Seq2SeqTransformer, text: str | list | tuple) -> str | list:
-    """Translate DNA, in whole codons, into protein with a trained model, greedily.
+def translate(
+    model: Seq2SeqTransformer,
+    text: str | list | tuple,
+    source_tokenizer: Any,
+    target_tokenizer: Any,
+) -> str | list:
+    """Translate a text with a trained model, greedily; a list of texts gives a list.
 
-    A text gives a text, a list of texts a list. Letters are A, C, G, T of either case.
-    Codons that the model never saw in training, such as stops, give arbitrary letters.
+    A tokenizer has encode(text), decode(ids) and vocabulary, the tokens by id; <start>
+    and <end> are in the target's. A text longer than model.max_length is a ValueError.
     """
-    tokens = coding_tokens(model, text)
-    target = greedy_decode(model, tokens, model.max_length, START_ID, END_ID)
-    proteins = decode_target(ops.convert_to_numpy(target))
-    return proteins[0] if isinstance(text, str) else proteins
+    texts = check_translation(model, text, source_tokenizer, target_tokenizer)
+    start_id = target_tokenizer.vocabulary.index("<start>")
+    end_id = target_tokenizer.vocabulary.index("<end>")
+    # 1 encode the texts
+    source = tokenize_and_pad(source_tokenizer, texts, model.max_length)
+    # 2 write the targets
+    target = greedy_decode(model, source, model.max_length, start_id, end_id)
+    target = ops.convert_to_numpy(target)
+    # 3 decode them, without start and end
+    rows = [[token for token in row if token not in (start_id, end_id)] for row in target]
+    translations = [target_tokenizer.decode(row) for row in rows]
+    return translations[0] if isinstance(text, str) else translations

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import importlib
 import itertools
 import math
 
@@ -18,7 +19,7 @@ import shared.numpy.seq2seq as numpy_track
 import shared.numpy.training as numpy_training
 import shared.pytorch.seq2seq as pytorch_track
 import shared.pytorch.training as pytorch_training
-from shared import genetic_code, parity
+from shared import french, genetic_code, parity
 from shared.arrays import as_numpy
 from shared.conformance.same_run import keras_steps
 from shared.data.genetic_code import END_ID, PAD_ID, START_ID
@@ -34,6 +35,7 @@ SAVINGS = {
     "both": {"source_vocab_size": 23, "shared_embeddings": True, "tie_weights": True},
 }
 SOURCE, TARGET = genetic_code.sample(4, (1, 4), seed=0)
+TOKENIZERS = genetic_code.SOURCE_TOKENIZER, genetic_code.TARGET_TOKENIZER
 every_track = pytest.mark.parametrize("track", TRACKS)
 
 
@@ -232,10 +234,12 @@ def test_keras_and_the_others_read_and_write_with_one_table(track):
         before = as_numpy(model.project(tensor(track, features)))
         weights = get_weights(model)
         table = weights["source_embedding.embeddings"]
-        np.testing.assert_allclose(before[0, 0], table.sum(axis=1), atol=1e-5)  # unscaled, and the bias is zero
+        bias = weights["projection.bias"]
+        np.testing.assert_allclose(before[0, 0] - bias, table.sum(axis=1), atol=1e-5)  # unscaled
         set_weights(model, weights | {"source_embedding.embeddings": 2 * table})
         assert np.abs(as_numpy(model.encode(tensor(track, SOURCE))) - memory).max() > 1e-3
-        np.testing.assert_allclose(as_numpy(model.project(tensor(track, features))), 2 * before, atol=1e-5)
+        after = as_numpy(model.project(tensor(track, features)))
+        np.testing.assert_allclose(after - bias, 2 * (before - bias), atol=1e-5)
 
 
 @pytest.mark.parametrize("track", ["numpy", "pytorch"])
@@ -532,9 +536,27 @@ def test_keras_and_the_others_translate_text(track, monkeypatch):
     source, _ = genetic_code.sample(40, (1, 12), seed=5)
     texts = ["".join(genetic_code.SOURCE_VOCABULARY[token] for token in row if token) for row in source]
     texts += list(genetic_code.SENSE_CODONS)
-    assert translate(model, texts) == [str(Seq(text).translate()) for text in texts]
-    assert translate(model, "atgGCC") == "MA"
-    assert translate(model, ["ATG"]) == ["M"]
+    assert translate(model, texts, *TOKENIZERS) == [str(Seq(text).translate()) for text in texts]
+    assert translate(model, "atgGCC", *TOKENIZERS) == "MA"
+    assert translate(model, ["ATG"], *TOKENIZERS) == ["M"]
+
+
+@every_track
+@pytest.mark.keras
+def test_keras_and_the_others_translate_with_tokenizers_of_their_own(track):
+    """Words in, words out, without start, end and padding, and as the model writes them."""
+    tokenization = importlib.import_module(f"shared.{track}.tokenization")
+    english, translated = french.sample(40, seed=0)
+    ends = [f"<start> {text} <end>" for text in translated]
+    tokenizers = tokenization.SimpleTokenizer(english), tokenization.SimpleTokenizer(ends)
+    sizes = [len(each.vocabulary) for each in tokenizers]
+    model = make(track, source_vocab_size=sizes[0], target_vocab_size=sizes[1])
+    start_id, end_id = tokenizers[1].encode("<start> <end>")
+    source = np.array([tokenizers[0].encode(english[0])])
+    expected = greedy(track, model, source, start_id=start_id, end_id=end_id)[0]
+    words = [tokenizers[1].vocabulary[token] for token in expected if token not in (PAD_ID, start_id, end_id)]
+    found = TRACKS[track].translate(model, english[:3], *tokenizers)
+    assert found[0] == TRACKS[track].translate(model, english[0], *tokenizers) == " ".join(words)
 
 
 @pytest.mark.keras
@@ -583,14 +605,15 @@ def test_every_track_names_what_it_refuses(track):
         refused(lambda name=function: decode(track, name, start_id="<start>"), TypeError, "start_id")
     refused(lambda: decode(track, "beam_search", beam_width=0), ValueError, "beam_width")
     refused(lambda: decode(track, "beam_search", length_penalty=-0.1), ValueError, "length_penalty")
-    refused(lambda: module.translate(made(track), "ATGC"), ValueError, "text")
-    refused(lambda: module.translate(made(track), 7), TypeError, "text")
-    refused(lambda: module.translate(None, "ATG"), TypeError, "model")
-    refused(lambda: module.TiedProjection(np.zeros((5, 8))), TypeError, "embedding")
+    refused(lambda: module.translate(made(track), "", *TOKENIZERS), ValueError, "text")
+    refused(lambda: module.translate(made(track), 7, *TOKENIZERS), TypeError, "text")
+    refused(lambda: module.translate(None, "ATG", *TOKENIZERS), TypeError, "model")
+    if track != "pytorch":
+        refused(lambda: module.TiedProjection(np.zeros((5, 8))), TypeError, "embedding")
 
 
-def translate(text, **arguments):
-    numpy_track.translate(made("numpy", **arguments), text)
+def translate(text, tokenizers=TOKENIZERS, **arguments):
+    numpy_track.translate(made("numpy", **arguments), text, *tokenizers)
 
 
 REFUSED = [
@@ -607,12 +630,16 @@ REFUSED = [
             ({"end_id": -1}, ValueError, "end_id"),
         ]
     ),
-    (lambda: translate(["ATG", "AUG"]), ValueError, r"text\[1\]"),
+    (lambda: translate(["ATG", "AUG"]), ValueError, "U' is not a nucleotide"),
     (lambda: translate(["ATG", ""]), ValueError, r"text\[1\]"),
     (lambda: translate(["ATG", 7]), TypeError, r"text\[1\]"),
     (lambda: translate([]), ValueError, "text"),
-    (lambda: translate("ATG" * 5), ValueError, "text"),
-    (lambda: translate("ATG", target_vocab_size=9), ValueError, "model"),
+    (lambda: translate("ATG" * 5), ValueError, "max_length"),
+    (lambda: translate("ATG", target_vocab_size=9), ValueError, "target_tokenizer"),
+    (lambda: translate("ATG", source_vocab_size=6), ValueError, "source_tokenizer"),
+    (lambda: translate("ATG", (len, TOKENIZERS[1])), TypeError, "source_tokenizer"),
+    (lambda: translate("ATG", (TOKENIZERS[0], TOKENIZERS[0]), target_vocab_size=5), ValueError, "target_tokenizer"),
+    (lambda: translate("ATG", pad_id=1), ValueError, "pad_id"),
 ]
 
 

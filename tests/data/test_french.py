@@ -112,3 +112,15 @@ def test_every_sentence_that_is_read_is_the_one_that_was_drawn():
         else:
             with pytest.raises(ValueError):
                 french._read(text)
+
+
+def test_the_dictionary_has_every_word_and_translates_what_needs_no_grammar():
+    assert {word for sentence in ENGLISH for word in sentence.split()} == set(french.DICTIONARY)
+
+    def word_by_word(sentence):
+        return " ".join(french.DICTIONARY[word] for word in sentence.split())
+
+    for right in ("the owl sleeps .", "a young king finds a box and he sings .", "the boy carries an old umbrella ."):
+        assert word_by_word(right) in french.translations(right)
+    for wrong in ("the queen sleeps .", "the angry king sleeps .", "the boy finds a lamp ."):
+        assert word_by_word(wrong) not in french.translations(wrong)

@@ -37,6 +37,13 @@ def test_a_beam_tree_keeps_the_best_of_all_beams_and_lets_a_text_end():
     assert "cut nothing. Found: a$" in three
 
 
+def test_a_beam_tree_of_words_joins_them():
+    tree = {"": {"le": 0.4, "la": 0.6}, "le": {"hibou": 1.0}, "la": {"hulotte": 0.5, "effraie": 0.5}}
+    alt = seq2seq.beam_tree(tree, 2, between=" ").alt
+    assert "Step 2: kept le hibou (0.4), la hulotte (0.3); cut la effraie (0.3)" in alt
+    assert alt.endswith("Found: le hibou, probability 0.4. Greedy decoding finds la hulotte.")
+
+
 def test_a_beam_tree_draws_what_is_cut_with_dots(figures):
     axes = seq2seq.beam_tree(TREE, 1).axes[0]
     styles = {}

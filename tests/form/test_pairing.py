@@ -39,6 +39,7 @@ EXTRAS = {
         *("OneHot", "LastThree", "LookBack", "Add", "Blocks"),  # of the model that grows from chapter to chapter
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
+        *("TiedProjection", "TiedProjection()"),  # PyTorch shares a weight by assigning it
         "MutationModel",  # a function in Keras, `build_model`
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),  # Keras' goes around a layer
     },
@@ -49,6 +50,7 @@ EXTRAS = {
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),
     },
     "keras": {
+        *("TiedProjection", "TiedProjection()"),
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
         *("EncoderBlock()(mask)", "Encoder()(mask)", "CausalSelfAttention()(mask)", "DecoderOnlyBlock()(mask)"),
