@@ -54,7 +54,8 @@ class ReadsIds:
         from shared.checks import check_32_bits
 
         names = [*inspect.signature(self.call).parameters]
-        check_32_bits(**dict(zip(names, args)), **named)
+        for name, value in {**dict(zip(names, args)), **named}.items():
+            check_32_bits(**value if isinstance(value, dict) else {name: value})
         return super().__call__(*args, **named)
 
 

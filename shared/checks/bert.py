@@ -15,7 +15,7 @@ def check_segments(segments: Any, num_segments: int) -> None:
             raise ValueError(f"segment {value} is outside the {num_segments} segments")
 
 
-def check_masking(mask_id: int, vocab_size: int, special_ids: Collection, rate: float, seed: int) -> None:
+def check_masking(mask_id: int, vocab_size: int, special_ids: Collection, rate: float, seed: int = 0) -> None:
     """Raise unless the whole numbers that `mask_tokens` gets, of any framework, make sense together.
 
     Raises:

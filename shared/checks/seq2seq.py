@@ -17,6 +17,20 @@ def check_vocabularies(source_vocab_size: int, target_vocab_size: int, pad_id: i
         )
 
 
+def check_pair(inputs: Any) -> None:
+    """Raise unless inputs has a source and a target, and nothing else, with as many rows.
+
+    Raises:
+        TypeError: if their numbers of rows differ.
+        ValueError: if one is missing, or there is another.
+    """
+    if set(inputs) != {"source", "target"}:
+        raise ValueError(f"inputs has {', '.join(map(repr, inputs)) or 'nothing'}: expected 'source' and 'target'")
+    source, target = (tuple(getattr(inputs[name], "shape", ())) for name in ("source", "target"))
+    if None not in (*source[:1], *target[:1]) and source[:1] != target[:1]:
+        raise TypeError(f"source has shape {source} beside target {target}: expected as many rows")
+
+
 def check_decoding(model: Any, source: Any, max_length: int, start_id: int, end_id: int) -> None:
     """Raise unless the arguments of a decoding function belong together; their types are those of its signature.
 

@@ -14,7 +14,7 @@ import pandas as pd
 from shared.arrays import as_numpy
 from shared.conformance.laws import relative_difference
 from shared.evidence import short
-from shared.frameworks.masks import IN_KERAS, in_keras
+from shared.frameworks.masks import IN_KERAS, in_keras, takes_a_dict
 from shared.frameworks.weights import get_weights, set_weights, slots
 
 
@@ -231,7 +231,9 @@ def _run_keras(
 
 
 def _call_keras(module: Any, inputs: dict[str, Any], arguments: dict) -> Any:
-    """The output; masks are given by the names that Keras has for them."""
+    """The output; masks are given by the names that Keras has for them, and several inputs as it wants them."""
+    if takes_a_dict(module.call):
+        return module(**in_keras(module.call, inputs | arguments))
     masks = {name: value for name, value in inputs.items() if name in IN_KERAS}
     others = [value for name, value in inputs.items() if name not in IN_KERAS]
     return module(*others, **in_keras(module.call, masks | arguments))

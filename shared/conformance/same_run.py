@@ -5,7 +5,7 @@ in NumPy with that library's formula.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ def train_pairs(
     beta_2: float = 0.999,
     clip_norm: float | None = None,
     ignore_index: int = -100,
+    keras_inputs: Sequence[str] = (),
 ) -> dict[str, np.ndarray]:
     """The losses of four runs: "NumPy as PyTorch" and "PyTorch", "NumPy as Keras" and "Keras".
 
@@ -38,6 +39,7 @@ def train_pairs(
         beta_2: Adam's second beta.
         clip_norm: the longest gradient allowed.
         ignore_index: the target that doesn't count.
+        keras_inputs: names of the inputs, in their order, where Keras' model takes a dict of several.
     """
     import keras
     import torch
@@ -76,7 +78,12 @@ def train_pairs(
     betas = {"beta_1": np.float64(0.9), "beta_2": np.float64(beta_2)}
     adam = keras.optimizers.AdamW(decay, weight_decay=0.0, epsilon=1e-7, global_clipnorm=clip_norm, **betas)
     loss = training["Keras"].SparseCrossEntropy()
-    losses["Keras"] = keras_steps(models["Keras"], adam, loss, batch_at, num_steps, ignore_index)
+
+    def keras_batch_at(step: int) -> tuple:
+        inputs, targets = batch_at(step)
+        return (dict(zip(keras_inputs, inputs)) if keras_inputs else inputs), targets
+
+    losses["Keras"] = keras_steps(models["Keras"], adam, loss, keras_batch_at, num_steps, ignore_index)
     return losses
 
 
@@ -87,24 +94,16 @@ def keras_steps(
 
     Args:
         loss: divides by the sum of the weights, which are 0 where a target is ignore_index.
-        batch_at: step -> (inputs, targets), NumPy arrays; inputs is one, or a tuple of all that the model is called with.
+        batch_at: step -> (inputs, targets), NumPy arrays; inputs is one, or a dict of all that the model takes.
     """
     import keras
 
-    fitted, losses = None, []
+    model.compile(optimizer, loss)
+    losses = []
     for step in range(int(optimizer.iterations), num_steps):
         inputs, targets = batch_at(step)
-        if fitted is None:
-            fitted = model
-            if isinstance(inputs, tuple):
-                entries = [
-                    keras.Input((None,) * (each.ndim - 2) + each.shape[-1:], dtype=each.dtype) for each in inputs
-                ]
-                fitted = keras.Model(entries, model(*entries))
-            fitted.compile(optimizer, loss)
         counts = (targets != ignore_index).astype(keras.config.floatx())
-        fitted.reset_metrics()  # or the loss would be a mean over all steps so far
-        given = list(inputs) if isinstance(inputs, tuple) else inputs
-        logs = fitted.train_on_batch(given, targets, sample_weight=counts, return_dict=True)
+        model.reset_metrics()  # or the loss would be a mean over all steps so far
+        logs = model.train_on_batch(inputs, targets, sample_weight=counts, return_dict=True)
         losses.append(float(logs["loss"]))
     return np.array(losses, dtype=float)

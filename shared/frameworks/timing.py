@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shared.checks import check_positive
-from shared.frameworks.masks import in_keras
+from shared.frameworks.masks import in_keras, takes_a_dict
 from shared.runtime import keep_memory
 
 ROUNDS = 3  # between which other work of the machine comes and goes; an order that is told must hold in all of them
@@ -52,7 +52,7 @@ def keras_passes(
     """
     import tensorflow as tf
 
-    floats = [x for x in inputs if x.dtype.is_floating]
+    floats = [x for x in tf.nest.flatten(inputs) if x.dtype.is_floating]
 
     @tf.function(autograph=False)
     def forward() -> tf.Tensor:
@@ -114,7 +114,7 @@ def forward_and_backward(
     pytorch_arguments = {
         name: torch.tensor(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()
     }
-    keras_inputs = [tf.constant(x) for x in inputs.values()]
+    keras_inputs = {name: tf.constant(x) for name, x in inputs.items()}
     keras_arguments = {
         name: tf.constant(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()
     }
@@ -130,7 +130,8 @@ def forward_and_backward(
         numpy.backward(grad_output)
 
     pytorch_forward, pytorch_both = pytorch_passes(pytorch, pytorch_inputs, pytorch_grad, **pytorch_arguments)
-    keras_forward, keras_both = keras_passes(keras, keras_inputs, grad_output, **in_keras(keras.call, keras_arguments))
+    keras_given = [keras_inputs] if takes_a_dict(keras.call) else list(keras_inputs.values())
+    keras_forward, keras_both = keras_passes(keras, keras_given, grad_output, **in_keras(keras.call, keras_arguments))
     passes = {
         ("forward", "NumPy"): lambda: numpy(*inputs.values(), **arguments),
         ("forward", "PyTorch"): pytorch_forward,

@@ -32,16 +32,17 @@ def mask_tokens(
     vocab_size: int,
     special_ids: Collection,
     rate: float = 0.15,
-    seed: int = 0,
+    seed: int | keras.random.SeedGenerator = 0,
 ) -> tuple[Any, Any]:
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
     Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
     both int64 (int32 on JAX), because the smaller types can't hold -100 or mask_id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
-    Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
+    An equal number as the seed gives equal results, a SeedGenerator others each time.
+    Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
-    check_masking(mask_id, vocab_size, special_ids, rate, seed)
+    check_masking(mask_id, vocab_size, special_ids, rate)
     check_tokens(tokens, vocab_size)
     tokens = ops.cast(tokens, private.id_dtype())
 
@@ -51,8 +52,7 @@ def mask_tokens(
     ordinary = ops.convert_to_tensor(ids, tokens.dtype)
     # 2 draw three numbers for each token
     shape = (3, *tokens.shape)
-    uniform, single = keras.random.uniform, "float32"
-    numbers = uniform(shape, seed=int(seed), dtype=single)
+    numbers = keras.random.uniform(shape, seed=seed, dtype="float32")
     choice, fate, which = ops.unstack(numbers)
     # 3 choose ordinary tokens, at the rate
     chosen = (choice < rate) & ops.isin(tokens, ordinary)

@@ -11,7 +11,7 @@ from keras import ops
 
 from ..checks import check_features, check_number, check_positive
 from ..checks.seq2seq import check_decoding, check_translation
-from ..checks.seq2seq import check_vocabularies
+from ..checks.seq2seq import check_pair, check_vocabularies
 from ..contracts import Any, Bool, Float, Integer, checked
 from ..data.genetic_code import PAD_ID, SOURCE_VOCABULARY, TARGET_VOCABULARY
 from .. import private
@@ -36,6 +36,8 @@ class TiedProjection(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         """Make the bias; the vectors are the embedding's."""
+        if not self.embedding.built:
+            self.embedding.build((None, None))
         shape = (self.embedding.vocab_size,)
         self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
 
@@ -85,6 +87,13 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
             source_vocab_size, target_vocab_size, pad_id, shared_embeddings
         )
         super().__init__(**kwargs)
+        self.d_model, self.num_heads, self.d_ff = d_model, num_heads, d_ff
+        self.dropout, self.norm_first = dropout, norm_first
+        self.source_vocab_size = source_vocab_size
+        self.target_vocab_size = target_vocab_size
+        self.max_length, self.num_layers = max_length, num_layers
+        self.pad_id, self.activation = pad_id, activation
+        self.shared_embeddings, self.tie_weights = shared_embeddings, tie_weights
         policy = {"dtype": self.dtype_policy}
         # from token ids to vectors, on either side
         self.source_embedding = TokenEmbedding(d_model, source_vocab_size, **policy)
@@ -120,18 +129,20 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
             self.projection = TiedProjection(self.target_embedding, **policy)
         else:
             self.projection = keras.layers.Dense(target_vocab_size, **policy)
-        self.d_model, self.num_heads = d_model, num_heads
-        self.max_length, self.pad_id = max_length, pad_id
-        self.source_vocab_size = source_vocab_size
-        self.target_vocab_size = target_vocab_size
-        self.config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"dropout": dropout, "norm_first": norm_first}
-        self.config |= {"source_vocab_size": source_vocab_size}
-        self.config |= {"target_vocab_size": target_vocab_size}
-        self.config |= {"max_length": max_length, "num_layers": num_layers}
-        self.config |= {"pad_id": pad_id, "activation": activation}
-        self.config |= {"shared_embeddings": shared_embeddings}
-        self.config |= {"tie_weights": tie_weights}
+        self.build()
+
+    def build(self, input_shape: dict | None = None) -> None:
+        """Make the weights, if there are none yet."""
+        if self.built:
+            return
+        self.source_embedding.build((None, None))
+        if self.target_embedding is not self.source_embedding:
+            self.target_embedding.build((None, None))
+        features_shape = (None, None, self.d_model)
+        for positions in (self.source_positions, self.target_positions):
+            positions.build(features_shape)
+        for layer in (self.encoder, self.decoder, self.projection):
+            layer.build(features_shape)
 
     @checked
     def encode(
@@ -182,13 +193,13 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
         return self.projection(features)
 
     @checked
-    def call(
-        self,
-        source: Integer[Any, "batch length_s"],
-        target: Integer[Any, "batch length_t"],
-        training: bool | None = None,
-    ):
-        """Logits of what follows each target token, (batch, length_t, vocab_size)."""
+    def call(self, inputs: dict, training: bool | None = None):
+        """Logits of what follows each target token, (batch, length_t, vocab_size).
+
+        inputs: the ids of "source" (batch, length_s) and of "target" (batch, length_t).
+        """
+        check_pair(inputs)
+        source, target = inputs["source"], inputs["target"]
         mode = {"training": training}
 
         # 1 read the source
@@ -199,19 +210,28 @@ class Seq2SeqTransformer(private.ReadsIds, keras.Model):
         # 3 turn features into logits
         return self.project(features)
 
-    def build(self, source_shape: tuple, target_shape: tuple) -> None:
-        """Make the weights."""
-        features_shape = (*target_shape, self.d_model)
-        self.source_embedding.build(source_shape)
-        if self.target_embedding is not self.source_embedding:
-            self.target_embedding.build(target_shape)
-        for layer in (self.encoder, self.decoder, self.projection):
-            layer.build(features_shape)
-        self.built = True
+    def compute_output_shape(self, input_shape: dict) -> tuple:
+        """Of source and target (batch, length) to (batch, length_t, vocab_size)."""
+        return (*input_shape["target"], self.target_vocab_size)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""
-        return super().get_config() | self.config
+        return {
+            **super().get_config(),
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout,
+            "norm_first": self.norm_first,
+            "source_vocab_size": self.source_vocab_size,
+            "target_vocab_size": self.target_vocab_size,
+            "max_length": self.max_length,
+            "num_layers": self.num_layers,
+            "pad_id": self.pad_id,
+            "activation": self.activation,
+            "shared_embeddings": self.shared_embeddings,
+            "tie_weights": self.tie_weights,
+        }
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-9
 def _next_log_probabilities(
@@ -228,7 +248,7 @@ def _next_log_probabilities(
     log_p = ops.log_softmax(ops.cast(logits, "float64"))
     # 3 rule out padding
     padding = ops.arange(logits.shape[-1]) == model.pad_id
-    return ops.where(padding, -math.inf, log_p)
+    return ops.stop_gradient(ops.where(padding, -math.inf, log_p))
 
 # %% ../../notebooks/12_seq2seq/keras.ipynb #implementation-11
 @checked
@@ -306,9 +326,9 @@ def beam_search(
 ):
     """Write a target for each source, keeping the best few at every step.
 
-    Returns the best target of each, as `greedy_decode` does, and its score in float64
-    (on JAX float32, unless it is told to have 64 bits):
-    the log-probability of all tokens after the start, divided by the length penalty.
+    Returns the best of each that is kept at the end, as `greedy_decode` does, and its
+    score: the log-probability of all tokens after the start, divided by the length
+    penalty, in float64 (on JAX float32, unless it is told to have 64 bits).
     beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
     Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """

@@ -232,8 +232,9 @@ def beam_search(
 ) -> tuple[Integer[ndarray, "batch length_t"], Float[ndarray, "batch"]]:
     """Write a target for each source, keeping the best few at every step.
 
-    Returns the best target of each, as `greedy_decode` does, and its score in float64:
-    the log-probability of all tokens after the start, divided by the length penalty.
+    Returns the best of each that is kept at the end, as `greedy_decode` does, and its
+    score: the log-probability of all tokens after the start, divided by the length
+    penalty, in float64.
     beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
     Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
@@ -295,7 +296,7 @@ def translate(
     start_id = target_tokenizer.vocabulary.index("<start>")
     end_id = target_tokenizer.vocabulary.index("<end>")
     # 1 encode the texts
-    source = tokenize_and_pad(source_tokenizer, texts, model.max_length)
+    source = tokenize_and_pad(source_tokenizer, texts)
     # 2 write the targets
     target = greedy_decode(model, source, model.max_length, start_id, end_id)
     # 3 decode them, without start and end

@@ -29,16 +29,17 @@ def mask_tokens(
     vocab_size: int,
     special_ids: Collection,
     rate: float = 0.15,
-    seed: int = 0,
+    generator: torch.Generator | None = None,
 ) -> tuple[Integer[Tensor, "batch length"], Integer[Tensor, "batch length"]]:
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
     Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
     both int64, because the smaller types can't hold -100 or mask_id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
-    Equal seeds give equal results. Source: Devlin et al. 2019, sections 3.1 and A.1.
+    generator draws the numbers, on its device; None is PyTorch's global one.
+    Source: Devlin et al. 2019, sections 3.1 and A.1.
     """
-    check_masking(mask_id, vocab_size, special_ids, rate, seed)
+    check_masking(mask_id, vocab_size, special_ids, rate)
     check_tokens(tokens, vocab_size)
     tokens = tokens.long()
     device = tokens.device
@@ -48,14 +49,13 @@ def mask_tokens(
     every = torch.arange(vocab_size, device=device)
     ordinary = every[~torch.isin(every, special)]
     # 2 draw three numbers for each token
-    rng = torch.Generator().manual_seed(int(seed))
-    shape, double = (3, *tokens.shape), torch.float64
-    numbers = torch.rand(shape, generator=rng, dtype=double)
+    source = device if generator is None else generator.device
+    numbers = torch.rand((3, *tokens.shape), generator=generator, device=source)
     choice, fate, which = numbers.to(device)
     # 3 choose ordinary tokens, at the rate
     chosen = (choice < rate) & torch.isin(tokens, ordinary)
     # 4 draw a random token for each place
-    index = (which * len(ordinary)).long()
+    index = (which * len(ordinary)).long().clamp(max=len(ordinary) - 1)
     random_tokens = ordinary[index]
     # 5 hide: 80 % [MASK], 10 % random, 10 % kept
     hidden = torch.where(fate < 0.9, random_tokens, tokens)

@@ -129,6 +129,11 @@ class Seq2SeqTransformer(nn.Module):
         return self.project(features)
 
 # %% ../../notebooks/12_seq2seq/pytorch.ipynb #implementation-7
+def _widest(device: torch.device) -> torch.dtype:
+    """float64, but float32 on Apple's GPUs, which have no wider type."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def _next_log_probabilities(
     model: Any, target: Tensor, memory: Tensor, memory_mask: Tensor
 ) -> Tensor:
@@ -137,7 +142,7 @@ def _next_log_probabilities(
     features = model.decode(target, memory, memory_mask)
     logits = model.project(features[:, -1:])[:, 0]
     # 2 turn them into log-probabilities, in float64
-    log_p = logits.double().log_softmax(dim=-1)
+    log_p = logits.to(_widest(logits.device)).log_softmax(dim=-1)
     # 3 rule out padding
     log_p[:, model.pad_id] = -math.inf
     return log_p
@@ -166,7 +171,7 @@ def greedy_decode(
         # 2 begin with the start token
         shape, device = (len(source), 1), source.device
         target = torch.full(shape, int(start_id), device=device)
-        ended = torch.zeros_like(target[:, 0]).bool()
+        ended = torch.zeros(len(source), dtype=torch.bool, device=device)
 
         while target.shape[1] < max_length and not ended.all():
             # 3 find the log-probabilities of the next token
@@ -175,7 +180,7 @@ def greedy_decode(
             best = log_p.argmax(dim=-1)
             best = best.masked_fill(ended, model.pad_id)
             # 5 append it
-            target = torch.hstack([target, best[:, None]])
+            target = torch.cat([target, best[:, None]], dim=1)
             ended = ended | (best == end_id)
 
     return target
@@ -192,7 +197,7 @@ def _best_continuations(
     _, beams, vocab_size = total.shape
 
     # 1 divide by the length penalty
-    penalty = ((5 + length.double()) / 6) ** length_penalty
+    penalty = ((5 + length.to(total.dtype)) / 6) ** length_penalty
     scores = total / penalty[:, :, None]
     # 2 put the continuations of all beams in one row
     in_a_row = "batch beams vocab -> batch (beams vocab)"
@@ -219,8 +224,9 @@ def beam_search(
 ) -> tuple[Integer[Tensor, "batch length_t"], Float[Tensor, "batch"]]:
     """Write a target for each source, keeping the best few at every step.
 
-    Returns the best target of each, as `greedy_decode` does, and its score in float64:
-    the log-probability of all tokens after the start, divided by the length penalty.
+    Returns the best of each that is kept at the end, as `greedy_decode` does, and its
+    score: the log-probability of all tokens after the start, divided by the length
+    penalty, in float64 (float32 on Apple's GPUs).
     beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
     Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
@@ -240,9 +246,9 @@ def beam_search(
         # 2 begin with one beam; the others are impossible
         shape = (batch, beams, 1)
         target = torch.full(shape, int(start_id), device=device)
-        total = torch.zeros(shape[:2], device=device).double()
+        total = torch.zeros(shape[:2], dtype=_widest(device), device=device)
         total[:, 1:] = -math.inf  # log-probabilities
-        ended = torch.zeros_like(total).bool()
+        ended = torch.zeros(shape[:2], dtype=torch.bool, device=device)
 
         score = total
         while target.shape[2] < max_length and (~ended & (total > -math.inf)).any():
@@ -261,7 +267,7 @@ def beam_search(
             # 6 append each token to its beam
             rows = beam[:, :, None].expand(target.shape)
             target = target.gather(1, rows)
-            target = torch.dstack([target, token])
+            target = torch.cat([target, token[:, :, None]], dim=2)
             ended = ended.gather(1, beam) | (token == end_id)
 
     best = target[:, 0]
@@ -285,7 +291,7 @@ def translate(
     start_id = target_tokenizer.vocabulary.index("<start>")
     end_id = target_tokenizer.vocabulary.index("<end>")
     # 1 encode the texts
-    source = tokenize_and_pad(source_tokenizer, texts, model.max_length)
+    source = tokenize_and_pad(source_tokenizer, texts)
     source = source.to(model.projection.weight.device)
     # 2 write the targets
     target = greedy_decode(model, source, model.max_length, start_id, end_id)

@@ -757,18 +757,6 @@ def two_inputs(step):
 
 def joined(track, model):
     """The classifier, called with the two parts of its features."""
-    if track == "keras":
-
-        class Joined(keras.Model):
-            def __init__(self):
-                super().__init__()
-                self.mlp = model.mlp
-                self.built = True
-
-            def call(self, left, right):
-                return self.mlp(keras.ops.concatenate([left, right], axis=-1))
-
-        return Joined()
 
     class Joined(type(model)):
         def forward(self, left, right):
@@ -778,9 +766,8 @@ def joined(track, model):
     return model
 
 
-@pytest.mark.parametrize("track", MODULES)
-@pytest.mark.keras
-def test_keras_and_its_twins_train_a_model_of_two_inputs(track):
+@pytest.mark.parametrize("track", ARRAYS)
+def test_a_model_of_two_inputs_is_trained(track):
     """The same model, given its features in two parts, takes the steps that it takes with one array."""
     whole, adam = make(track, dropout=0.0)
     start = get_weights(whole)

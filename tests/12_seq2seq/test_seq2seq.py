@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import torch
+from dictionaries import values_of
 from torch import nn
 
 import shared
@@ -24,6 +25,9 @@ from shared.arrays import as_numpy
 from shared.conformance.same_run import keras_steps
 from shared.data.genetic_code import END_ID, PAD_ID, START_ID
 from shared.frameworks.weights import get_weights, load_weights, save_weights, set_weights
+from shared.numpy.attention import MultiHeadAttention
+from shared.numpy.decoder import Decoder
+from shared.numpy.encoder import Encoder
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 TRAININGS = {"numpy": numpy_training, "pytorch": pytorch_training}
@@ -51,9 +55,7 @@ def make(track, seed=0, **arguments):
         return numpy_track.Seq2SeqTransformer(**arguments, rng=seed).astype(np.float32).eval()
     if track == "pytorch":
         return pytorch_track.Seq2SeqTransformer(**arguments).eval()
-    model = keras_track.Seq2SeqTransformer(**arguments)
-    model.build((None, None), (None, None))
-    return model
+    return keras_track.Seq2SeqTransformer(**arguments)
 
 
 def twins(seed=0, **arguments):
@@ -68,6 +70,8 @@ def twins(seed=0, **arguments):
 
 
 def call(track, model, source, target):
+    if track == "keras":
+        return as_numpy(model({"source": source, "target": target}))
     with torch.no_grad():
         return as_numpy(model(tensor(track, source), tensor(track, target)))
 
@@ -276,6 +280,10 @@ def test_keras_and_its_twins_take_the_same_steps():
         source, target = genetic_code.sample(8, (1, 4), seed=(0, step))
         return (source, target[:, :-1]), target[:, 1:]
 
+    def as_dict(step):
+        (source, target), asked = batch_at(step)
+        return {"source": source, "target": target}, asked
+
     runs = {
         "numpy": (models["numpy"], TRAININGS["numpy"].AdamW(models["numpy"], 1e-3, clip_norm=1.0), {}),
         "pytorch": (models["pytorch"], torch.optim.AdamW(parameters, 1e-3, weight_decay=0.0), {"clip_norm": 1.0}),
@@ -289,7 +297,7 @@ def test_keras_and_its_twins_take_the_same_steps():
     losses, tables = {}, {}
     for name, (model, adam, options) in runs.items():
         if name == "keras":
-            losses[name] = keras_steps(model, adam, keras_training.SparseCrossEntropy(), batch_at, 3, ignore_index=0)
+            losses[name] = keras_steps(model, adam, keras_training.SparseCrossEntropy(), as_dict, 3, ignore_index=0)
         else:
             training = TRAININGS.get(name, TRAININGS["numpy"])
             losses[name] = training.train(model, adam, batch_at, 3, ignore_index=0, **options)
@@ -574,10 +582,109 @@ def test_keras_model_is_saved_and_loaded_without_custom_objects(tmp_path):
 @pytest.mark.keras
 def test_keras_model_is_a_layer_of_a_functional_model():
     model = twins()["keras"]
-    inputs = [keras.Input((12,), dtype="int32"), keras.Input((6,), dtype="int32")]
-    functional = keras.Model(inputs, model(*inputs))
+    inputs = {
+        name: keras.Input((length,), dtype="int32", name=name) for name, length in (("source", 12), ("target", 6))
+    }
+    functional = keras.Model(inputs, model(inputs))
     assert functional.output_shape == (None, 6, 23)
-    np.testing.assert_allclose(as_numpy(functional([SOURCE, TARGET])), call("keras", model, SOURCE, TARGET), atol=1e-4)
+    found = functional({"source": SOURCE, "target": TARGET})
+    np.testing.assert_allclose(as_numpy(found), call("keras", model, SOURCE, TARGET), atol=1e-4)
+
+
+@pytest.mark.keras
+def test_keras_model_is_a_layer_of_a_functional_model_of_open_length():
+    model = make("keras")
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("source", "target")}
+    functional = keras.Model(inputs, model(inputs))
+    assert functional.output_shape == (None, None, 23)
+    found = functional.predict({"source": SOURCE, "target": TARGET}, verbose=0)
+    np.testing.assert_allclose(found, call("keras", model, SOURCE, TARGET), atol=1e-5)
+
+
+@pytest.mark.keras
+def test_keras_model_is_fitted_and_predicts_as_any_other(tmp_path):
+    """`fit`, `evaluate`, `predict` and a file, with a dict of inputs and nothing around the model; dropout acts in `fit` alone."""
+    model = make("keras", dropout=0.4)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)
+    model.compile(keras.optimizers.Adam(1e-2), loss)
+    pairs, asked = {"source": SOURCE, "target": TARGET[:, :-1]}, TARGET[:, 1:]
+    before = model.evaluate(pairs, asked, verbose=0)
+    assert model.evaluate(pairs, asked, verbose=0) == before
+    assert model.train_on_batch(pairs, asked) != pytest.approx(before, abs=1e-6)
+    model.fit(pairs, asked, epochs=20, verbose=0)
+    assert model.evaluate(pairs, asked, verbose=0) < before - 0.3
+    predicted = model.predict(pairs, verbose=0)
+    np.testing.assert_allclose(predicted, call("keras", model, SOURCE, TARGET[:, :-1]), atol=1e-5)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded.predict(pairs, verbose=0), predicted, atol=1e-6)
+
+
+@pytest.mark.keras
+def test_keras_names_what_is_missing_of_a_pair():
+    model = make("keras")
+    for wrong in ({"source": SOURCE}, {"source": SOURCE, "target": TARGET, "mask": TARGET}, {}):
+        with pytest.raises(ValueError, match="expected 'source' and 'target'"):
+            model(wrong)
+    for wrong in (SOURCE, [SOURCE, TARGET]):
+        with pytest.raises(TypeError, match="inputs"):
+            model(wrong)
+
+
+# The dictionary of compare
+
+SAME = {  # what has one value in the three columns
+    "a batch of texts of different lengths",
+    "what the decoder reads",
+    "what it is asked for",
+    "how often the tied table is listed",
+    "the loss, without padding",
+    "log-probabilities",
+    "the two best of all beams",
+    "fetch what belongs to a choice",
+}
+
+
+def run_column(column):
+    """Run a column from its first row to its last, and return the values of the rows in SAME."""
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.normal(size=shape) for name, shape in {"x": (3, 6, 16), "memory": (3, 7, 16)}.items()}
+    arrays |= {"scores": rng.normal(size=(3, 2, 9)), "logits": rng.normal(size=(3, 6, 9))}
+    if column > 1:
+        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    arrays |= {"source": np.array([[1, 4, 2, 3, 1, 2, 2], [3, 1, 2, 4, 0, 0, 0], [2, 2, 1, 0, 0, 0, 0]])}
+    arrays |= {"target": np.array([[1, 5, 6, 8, 2, 0], [1, 7, 2, 0, 0, 0], [1, 0, 4, 3, 3, 2]])}
+    arrays["order"] = np.array([[2, 0], [1, 1], [5, 3]])
+    names = {"np": np, "torch": torch, "keras": keras, "rows": [row[row > 0].tolist() for row in arrays["source"]]}
+    names |= vars(list(TRACKS.values())[column - 1])
+    names |= (
+        {"cross_entropy": numpy_training.cross_entropy, "Encoder": Encoder, "Decoder": Decoder} if column == 1 else {}
+    )
+    names |= {"MultiHeadAttention": MultiHeadAttention} if column == 1 else {}
+    names |= {name: torch.tensor(array) if column == 2 else array for name, array in arrays.items()}
+    return values_of("12_seq2seq", column, names, SAME.__contains__)
+
+
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
+    columns = [run_column(column) for column in (1, 2, 3)]
+    assert [set(values) for values in columns] == [SAME] * 3
+    for name in SAME:
+        for values in columns[1:]:
+            np.testing.assert_allclose(values[name], columns[0][name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_pytorch_searches_where_there_is_no_float64(monkeypatch):
+    """As on Apple's GPUs: the same targets, scores in float32."""
+    assert pytorch_track._widest(torch.device("mps")) == torch.float32
+    model = twins(seed=2)["pytorch"]
+    expected, scores = beam("pytorch", model, SOURCE)
+    monkeypatch.setattr(pytorch_track, "_widest", lambda device: torch.float32)
+    monkeypatch.setattr(torch.Tensor, "double", None)
+    found, single = beam("pytorch", model, SOURCE)
+    assert np.array_equal(found, expected) and single.dtype == np.float32
+    np.testing.assert_allclose(single, scores, atol=1e-5)
+    assert np.array_equal(greedy("pytorch", model, SOURCE), beam("pytorch", model, SOURCE, beam_width=1)[0])
 
 
 # Misuse

@@ -285,6 +285,8 @@ def test_methods_have_the_same_parameters_in_the_three():
 def mask(track: str, tokens: np.ndarray, **changes) -> tuple[np.ndarray, np.ndarray]:
     arguments = {"mask_id": 4, "vocab_size": 20, "special_ids": range(5), "seed": 0} | changes
     given = torch.tensor(tokens) if track == "pytorch" else tokens
+    if track == "pytorch":
+        arguments["generator"] = torch.Generator().manual_seed(arguments.pop("seed"))
     return tuple(as_numpy(each) for each in TRACKS[track].mask_tokens(given, **arguments))
 
 
@@ -340,6 +342,23 @@ def test_keras_and_the_others_hide_ids_of_any_whole_dtype(track):
     for dtype in ("uint8", "int8", "uint16", "int32"):
         found = mask(track, tokens.astype(dtype), rate=0.5, mask_id=299, vocab_size=300, special_ids=[0, 299])
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_generator_that_goes_on_hides_other_words_each_time(rng):
+    """In a collate_fn of PyTorch, or a PyDataset of Keras, the next batch, and the same one in the next epoch."""
+    tokens = rng.integers(5, 20, (50, 12))
+    generator, seeds = torch.Generator().manual_seed(0), keras.random.SeedGenerator(0)
+    for hide in (
+        lambda: pytorch_track.mask_tokens(torch.tensor(tokens), 4, 20, range(5), generator=generator),
+        lambda: keras_track.mask_tokens(tokens, 4, 20, range(5), seed=seeds),
+        lambda: pytorch_track.mask_tokens(torch.tensor(tokens), 4, 20, range(5)),
+    ):
+        first, second = (as_numpy(hide()[1]) for _ in range(2))
+        assert 0 < (first != -100).mean() < 0.4 and not np.array_equal(first, second)
+    shared.set_seed(1)
+    first = pytorch_track.mask_tokens(torch.tensor(tokens), 4, 20, range(5))[1]
+    shared.set_seed(1)
+    assert torch.equal(pytorch_track.mask_tokens(torch.tensor(tokens), 4, 20, range(5))[1], first)
 
 
 # The exact predictions
@@ -735,7 +754,11 @@ def test_every_track_names_what_it_refuses(track):
     refused(lambda: mask(track, TOKENS, mask_id=4.0), TypeError, "mask_id")
     refused(lambda: mask(track, TOKENS, special_ids=4), TypeError, "special_ids")
     refused(lambda: mask(track, TOKENS, vocab_size=10), ValueError, "token")
-    refused(lambda: mask(track, TOKENS, seed=0.5), TypeError, "seed")
+    if track == "pytorch":
+        ids = torch.tensor(TOKENS)
+        refused(lambda: pytorch_track.mask_tokens(ids, 4, 20, range(5), generator=0), TypeError, "generator")
+    else:
+        refused(lambda: mask(track, TOKENS, seed=0.5), TypeError, "seed")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ OF_IDS = {
     BERTEmbedding: (lambda: BERTEmbedding(4, 0.0, 9, 6), lambda layer, ids: layer(ids)),
     BERTModel: (lambda: BERTModel(4, 2, 8, 0.0, 9, 6), lambda layer, ids: layer(ids)),
     GPTModel: (lambda: GPTModel(4, 2, 8, 0.0, 9, 6), lambda layer, ids: layer(ids)),
-    Seq2SeqTransformer: (lambda: Seq2SeqTransformer(4, 2, 8), lambda layer, ids: layer(ids, ids)),
+    Seq2SeqTransformer: (lambda: Seq2SeqTransformer(4, 2, 8), lambda layer, ids: layer({"source": ids, "target": ids})),
 }
 
 

@@ -40,17 +40,24 @@ EXTRAS = {
         "Rearrange",  # einops has one for PyTorch
         "LoRA",  # Keras' layers have it
         *("TiedProjection", "TiedProjection()"),  # PyTorch shares a weight by assigning it
+        "mask_tokens(seed)",  # a generator in PyTorch
+        *(
+            "Seq2SeqTransformer()(source)",
+            "Seq2SeqTransformer()(target)",
+        ),  # one dict in Keras, which `fit` can hand over
         "MutationModel",  # a function in Keras, `build_model`
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),  # Keras' goes around a layer
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
         *("generator", "use_cache"),  # a `torch.Generator`; what Keras compiles has a cache
+        *("Seq2SeqTransformer()(source)", "Seq2SeqTransformer()(target)"),
         *("LoRA", "MutationModel"),
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),
     },
     "keras": {
         *("TiedProjection", "TiedProjection()"),
+        *("mask_tokens(seed)", "Seq2SeqTransformer()(inputs)"),
         *("kwargs", "training"),  # name and dtype of a layer; whether dropout drops
         *("key_mask", "x_mask", "mask_zero"),  # Keras' own mask: where it hands it in, and whether a layer makes it
         *("EncoderBlock()(mask)", "Encoder()(mask)", "CausalSelfAttention()(mask)", "DecoderOnlyBlock()(mask)"),
