@@ -3,6 +3,7 @@
 import ast
 import copy
 import warnings
+from collections.abc import Callable
 
 import keras
 import numpy as np
@@ -750,12 +751,12 @@ def test_the_dictionarys_masks_hide_what_they_say(column):
 
 @pytest.mark.keras
 def test_what_the_page_says_of_a_block_in_the_functional_api():
-    # layers.Add() saves the mean at the end, not a loss at each token; ops.copy loses the mask
-    def reader(copied: bool, ends_in_mean: bool) -> keras.Model:
+    # layers.Add() saves the mean at the end, not a loss at each token; ops.copy loses the mask, a layer keeps it
+    def reader(copied: Callable | None, ends_in_mean: bool) -> keras.Model:
         keras.utils.set_random_seed(0)
         inputs = keras.Input((None,), dtype="int32")
         x = layers.Embedding(5, 16, mask_zero=True)(inputs)
-        read = ops.copy(x) if copied else x
+        read = copied(x) if copied else x
         x = layers.Add()([x, layers.MultiHeadAttention(num_heads=2, key_dim=8)(read, read)])
         x = layers.GlobalAveragePooling1D()(x) if ends_in_mean else x
         return keras.Model(inputs, layers.Dense(1)(x))
@@ -765,14 +766,17 @@ def test_what_the_page_says_of_a_block_in_the_functional_api():
     def spread(model: keras.Model) -> float:
         return float(np.ptp([model.predict(piece, verbose=0)[0, 0] for piece in pieces]))
 
-    assert spread(reader(copied=False, ends_in_mean=True)) < 1e-5
-    assert spread(reader(copied=True, ends_in_mean=True)) > 1e-2
-    by_token = reader(copied=False, ends_in_mean=False)
-    by_token.compile(loss="mse")
-    losses = [
-        by_token.evaluate(piece, np.ones((*piece.shape, 1)) * (piece > 0)[..., None], verbose=0) for piece in pieces
-    ]
-    assert abs(losses[0] - losses[1]) > 1e-2
+    assert spread(reader(copied=None, ends_in_mean=True)) < 1e-5
+    assert spread(reader(copied=ops.copy, ends_in_mean=True)) > 1e-2
+
+    def spread_of_losses(model: keras.Model) -> float:
+        model.compile(loss="mse")
+        targets = [np.ones((*piece.shape, 1)) * (piece > 0)[..., None] for piece in pieces]
+        return float(np.ptp([model.evaluate(*pair, verbose=0) for pair in zip(pieces, targets)]))
+
+    assert spread_of_losses(reader(copied=None, ends_in_mean=False)) > 1e-2
+    for keeps in (layers.Rescaling(1.0), layers.LayerNormalization()):  # a copy, and pre-norm order
+        assert spread_of_losses(reader(copied=keeps, ends_in_mean=False)) < 1e-5
 
 
 def test_what_the_page_says_of_the_librarys_first_weights_and_last_norm():
@@ -785,3 +789,13 @@ def test_what_the_page_says_of_the_librarys_first_weights_and_last_norm():
     assert 0.99 * xavier < packed <= xavier and 0.99 * linear < out <= linear
     assert not layer.self_attn.in_proj_bias.any() and not layer.self_attn.out_proj.bias.any()
     assert nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).norm is None
+
+
+def test_the_librarys_attention_never_calls_its_output_layer():
+    """It hands the weight to a function, in training, too: what is put in its place gets no gradient."""
+    block = nn.TransformerEncoderLayer(16, 2, 64, dropout=0.0, batch_first=True)
+    block.self_attn.out_proj.register_forward_hook(lambda *_: 1 / 0)
+    called = []
+    block.linear1.register_forward_hook(lambda *_: called.append("linear1"))
+    block.train()(torch.randn(2, 8, 16)).sum().backward()
+    assert called == ["linear1"] and block.self_attn.out_proj.weight.grad is not None
