@@ -32,3 +32,11 @@ def values_of(
         if has_value(row[0]):
             values[row[0]] = as_numpy(names["value"])
     return values
+
+
+def assert_same(columns: list[dict[str, np.ndarray]], names: set[str]) -> None:
+    """Each column has a value of each row in names, and of no other, and they are equal up to rounding in float32."""
+    assert [set(values) for values in columns] == [names] * len(columns)
+    for name in names:
+        for values in columns[1:]:
+            np.testing.assert_allclose(values[name], columns[0][name], rtol=1e-4, atol=1e-5, err_msg=name)

@@ -90,9 +90,7 @@ class BERTEmbedding(TokenAndPositionEmbedding):
         check_positive(d_model=d_model, max_length=max_length, num_segments=num_segments)
         check_rate(dropout=dropout)
         super().__init__(max_length, vocab_size, d_model, **kwargs)
-        self.config = {"d_model": d_model, "dropout": dropout, "vocab_size": vocab_size}
-        self.config |= {"max_length": max_length, "num_segments": num_segments}
-        self.config |= {"eps": eps}
+        self.num_segments, self.eps = num_segments, eps
         policy = {"dtype": self.dtype_policy}
         self.segments = TokenEmbedding(d_model, num_segments, scale=False, **policy)
         self.norm = LayerNorm(d_model, eps, **policy)
@@ -113,7 +111,7 @@ class BERTEmbedding(TokenAndPositionEmbedding):
         """The vectors, (batch, length, d_model); without segments, all are 0."""
         if segments is None:
             segments = ops.zeros_like(tokens)
-        check_segments(segments, self.config["num_segments"])
+        check_segments(segments, self.num_segments)
         check_length(tokens, self.maxlen)
 
         # 1 add the vectors of token and position
@@ -125,7 +123,14 @@ class BERTEmbedding(TokenAndPositionEmbedding):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
-        return keras.layers.Layer.get_config(self) | self.config
+        return keras.layers.Layer.get_config(self) | {
+            "d_model": self.embed_dim,
+            "dropout": self.dropout.rate,
+            "vocab_size": self.vocab_size,
+            "max_length": self.maxlen,
+            "num_segments": self.num_segments,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-8
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -139,8 +144,7 @@ class MaskedLanguageHead(keras.layers.Layer):
     def __init__(self, d_model: int, vocab_size: int, eps: float = 1e-12, **kwargs):
         check_positive(d_model=d_model, vocab_size=vocab_size)
         super().__init__(**kwargs)
-        self.d_model = d_model
-        self.config = {"d_model": d_model, "vocab_size": vocab_size, "eps": eps}
+        self.d_model, self.vocab_size, self.eps = d_model, vocab_size, eps
         self.transform = keras.layers.Dense(d_model, dtype=self.dtype_policy)
         self.norm = LayerNorm(d_model, eps, dtype=self.dtype_policy)
 
@@ -148,8 +152,9 @@ class MaskedLanguageHead(keras.layers.Layer):
         """Make the weights."""
         self.transform.build((None, self.d_model))
         self.norm.build((None, self.d_model))
-        shape = (self.config["vocab_size"],)
-        self.bias = self.add_weight(name="bias", shape=shape, initializer="zeros")
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocab_size,), initializer="zeros"
+        )
 
     @checked
     def call(
@@ -169,7 +174,11 @@ class MaskedLanguageHead(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
-        return super().get_config() | self.config
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "vocab_size": self.vocab_size,
+            "eps": self.eps,
+        }
 
 # %% ../../notebooks/13_bert/keras.ipynb #implementation-10
 @keras.saving.register_keras_serializable(package="three_ways")
@@ -190,7 +199,6 @@ class Pooler(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         """Make the weights."""
         self.dense.build((None, self.d_model))
-        self.built = True
 
     @checked
     def call(self, features: Float[Any, "batch length {self.d_model}"]):
@@ -209,7 +217,8 @@ class Pooler(keras.layers.Layer):
 class BERTModel(private.ReadsIds, keras.Model):
     """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
 
-    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    dropout acts on the embeddings and in the encoder, where it drops hidden features,
+    too, which BERT's own doesn't; nothing attends to pad_id.
     pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
     max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
     """
@@ -249,9 +258,10 @@ class BERTModel(private.ReadsIds, keras.Model):
         self.head = MaskedLanguageHead(d_model, vocab_size, eps, **policy)
         self.pooler = Pooler(d_model, **policy) if pooler else None
         check_choice(range(vocab_size), pad_id=pad_id)
-        self.d_model, self.num_heads, self.pad_id = d_model, num_heads, pad_id
-        self.config = self.embedding.config | {"num_heads": num_heads, "d_ff": d_ff}
-        self.config |= {"num_layers": num_layers, "pad_id": pad_id, "pooler": pooler}
+        self.d_model, self.num_heads, self.d_ff = d_model, num_heads, d_ff
+        self.dropout, self.vocab_size, self.max_length = dropout, vocab_size, max_length
+        self.num_layers, self.pad_id = num_layers, pad_id
+        self.num_segments, self.eps = num_segments, eps
 
     @checked
     def encode(
@@ -306,7 +316,6 @@ class BERTModel(private.ReadsIds, keras.Model):
         self.head.build(features_shape)
         if self.pooler is not None:
             self.pooler.build(features_shape)
-        self.built = True
 
     def compute_output_shape(
         self,
@@ -315,11 +324,23 @@ class BERTModel(private.ReadsIds, keras.Model):
         attention_mask_shape: tuple | None = None,
     ) -> tuple:
         """(batch, length) to (batch, length, vocab_size)."""
-        return (*tokens_shape, self.config["vocab_size"])
+        return (*tokens_shape, self.vocab_size)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a model like this one."""
-        return super().get_config() | self.config
+        return super().get_config() | {
+            "d_model": self.d_model,
+            "num_heads": self.num_heads,
+            "d_ff": self.d_ff,
+            "dropout": self.dropout,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+            "num_layers": self.num_layers,
+            "pad_id": self.pad_id,
+            "num_segments": self.num_segments,
+            "eps": self.eps,
+            "pooler": self.pooler is not None,
+        }
 
     @classmethod
     def from_pretrained(

@@ -209,7 +209,8 @@ class Pooler(Module):
 class BERTModel(Module):
     """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
 
-    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    dropout acts on the embeddings and in the encoder, where it drops hidden features,
+    too, which BERT's own doesn't; nothing attends to pad_id.
     pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
     max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
     """

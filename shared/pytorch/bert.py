@@ -50,7 +50,8 @@ def mask_tokens(
     ordinary = every[~torch.isin(every, special)]
     # 2 draw three numbers for each token
     source = device if generator is None else generator.device
-    numbers = torch.rand((3, *tokens.shape), generator=generator, device=source)
+    kind = {"dtype": torch.float32, "device": source}
+    numbers = torch.rand((3, *tokens.shape), generator=generator, **kind)
     choice, fate, which = numbers.to(device)
     # 3 choose ordinary tokens, at the rate
     chosen = (choice < rate) & torch.isin(tokens, ordinary)
@@ -164,7 +165,8 @@ class Pooler(nn.Module):
 class BERTModel(nn.Module):
     """BERT: three embeddings, a post-norm encoder with exact GELU, and a tied output.
 
-    dropout acts in the encoder and on the embeddings; nothing attends to pad_id.
+    dropout acts on the embeddings and in the encoder, where it drops hidden features,
+    too, which BERT's own doesn't; nothing attends to pad_id.
     pooler=True adds the layer that `pool` needs. The defaults of vocab_size,
     max_length, num_segments and eps are BERT's. Source: Devlin et al. 2019, section 3.
     """

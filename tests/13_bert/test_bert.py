@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from blocks import norm_of
+from dictionaries import assert_same, values_of
 from safetensors.numpy import load_file, save_file
 from scipy.special import softmax
 
@@ -22,8 +23,9 @@ from shared.frameworks.masks import IN_KERAS, in_keras
 from shared.frameworks.pretrained import read_bert, write_bert
 from shared.frameworks.weights import get_weights, set_weights
 from shared.numpy.attention import causal_mask, padding_mask
+from shared.numpy.encoder import EncoderBlock
 from shared.numpy.feed_forward import ACTIVATIONS
-from shared.numpy.training import AdamW, train, warmup_schedule
+from shared.numpy.training import AdamW, cross_entropy, train, warmup_schedule
 
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {
@@ -776,3 +778,40 @@ def test_every_track_names_what_it_refuses(track):
 )
 def test_masking_names_what_it_refuses(wrong, error, name):
     refused(lambda: mask("numpy", TOKENS, **wrong), error, name)
+
+
+# The dictionary of compare
+
+SAME = {  # what has one value in the three columns
+    "which are special tokens",
+    "hide the chosen words",
+    "ask for them, and for nothing else",
+    "GELU as BERT has it",
+    "a norm with BERT's epsilon",
+    "logits, from the input's table",
+    "the loss of what was chosen",
+}
+
+
+def run_column(column: int, transformers) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last, and return the values of the rows in SAME."""
+    rng = np.random.default_rng(0)
+    shapes = {"x": (2, 8, 16), "z": (2, 8, 16), "table": (20, 16), "bias": (20,), "logits": (2, 8, 20)}
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    if column > 1:
+        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    arrays["tokens"] = tokens = np.array([[1, 7, 8, 9, 3, 0, 0, 0], [1, 7, 12, 8, 13, 9, 3, 0]])
+    arrays |= {
+        "segments": np.zeros_like(tokens),
+        "chosen": tokens % 4 == 0,
+        "targets": np.where(tokens > 8, tokens, -100),
+    }
+    arrays = {name: torch.tensor(array) if column == 2 else array for name, array in arrays.items()}
+    names = {"np": np, "rng": rng, "torch": torch, "transformers": transformers, "keras": keras} | arrays
+    names |= {**vars(numpy_track), "cross_entropy": cross_entropy, "EncoderBlock": EncoderBlock} if column == 1 else {}
+    return values_of("13_bert", column, names, SAME.__contains__)
+
+
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same(transformers):
+    assert_same([run_column(column, transformers) for column in (1, 2, 3)], SAME)
