@@ -38,11 +38,13 @@ __all__ = [
     "RECORDS",
     "Paragraph",
     "Record",
+    "Summary",
     "about",
     "docstrings",
     "encode_batch",
     "is_recorded",
     "record",
+    "summaries",
     "train_tokenizer",
 ]
 
@@ -51,6 +53,15 @@ class Paragraph(NamedTuple):
     """A paragraph of prose on one line, and where it comes from; copies of a paragraph are left out, so it is where it came first."""
 
     text: str
+    package: str
+    module: str
+
+
+class Summary(NamedTuple):
+    """What a public function or class does, in the first sentence of its docstring."""
+
+    name: str
+    sentence: str
     package: str
     module: str
 
@@ -86,6 +97,7 @@ PARAGRAPHS_A_PART = 10  # of a reader's own file, which has no modules
 _ROLE = re.compile(r":[a-z:]+:`[~!]?([^`<>]*)`")  # :func:`~scipy.linalg.solve` is written scipy.linalg.solve
 _WORD = re.compile(r"[A-Za-z][a-z]*(?:['’-][A-Za-z]+)*")
 _SENTENCES = re.compile(r"[A-Z][^<>{}\[\]|\\=_*#@$^~`]*[.!?]")
+_SUMMARY = re.compile(r"([A-Z][^.<>{}\[\]|\\=_*#@$^~:]{15,110}\.)(\s|$)")  # a first sentence, of plain words
 _HEADING = re.compile(r"^.*\n\s*[-=~]{3,}\s*$", re.MULTILINE)  # such as Notes, underlined
 
 
@@ -106,8 +118,15 @@ def _prose(docstring: str) -> Iterable[str]:
                     yield text
 
 
-def _docstrings_of(source: bytes) -> Iterable[str]:
-    """The docstrings of a module, in the order of the file."""
+def _summary(docstring: str) -> str | None:
+    """The first sentence of a docstring on one line; None if it's short, long, or more than plain words."""
+    first = " ".join(re.split(r"\n\s*\n", docstring)[0].split())
+    found = _SUMMARY.match(_ROLE.sub(r"\1", first).replace("``", "").replace("`", ""))
+    return found[1] if found and found[1].isascii() else None
+
+
+def _docstrings_of(source: bytes) -> Iterable[tuple[str, str]]:
+    """The names and docstrings of a module and of what it defines, in the order of the file; the module's own name is empty."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes in other people's strings
         try:
@@ -119,15 +138,20 @@ def _docstrings_of(source: bytes) -> Iterable[str]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found = ast.get_docstring(node, clean=False)
             if found:
-                yield inspect.cleandoc(found)
+                yield getattr(node, "name", ""), inspect.cleandoc(found)
             nodes += reversed(node.body)
         elif isinstance(node, ast.If | ast.Try | ast.With):
             nodes += reversed(node.body)
 
 
+class _Found(NamedTuple):
+    paragraphs: tuple[Paragraph, ...]
+    summaries: tuple[Summary, ...]
+
+
 @functools.cache
-def _of_package(package: str) -> tuple[Paragraph, ...]:
-    """The paragraphs of a package, each once, in the order of the names of its files."""
+def _of_package(package: str) -> _Found:
+    """The paragraphs and summaries of a package, each once, in the order of the names of its files."""
     spec = PathFinder.find_spec(package)  # finds the folder, and imports nothing
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(f"packages: {package!r} is not installed here; expected some of {', '.join(PACKAGES)}")
@@ -138,7 +162,10 @@ def _of_package(package: str) -> tuple[Paragraph, ...]:
     if found is None:
         found = _parse(package, folder, paths)
         _keep(found, kept, package)
-    return tuple(Paragraph(text, package, module) for text, module in found.items())
+    return _Found(
+        tuple(Paragraph(text, package, module) for text, module in found["paragraphs"].items()),
+        tuple(Summary(name, sentence, package, module) for name, (sentence, module) in found["summaries"].items()),
+    )
 
 
 def _cache() -> Path:
@@ -152,17 +179,19 @@ def _fingerprint(paths: list[Path]) -> str:
     return hashlib.sha256(repr((sys.version, seen)).encode()).hexdigest()[:16]
 
 
-def _read_kept(kept: Path) -> dict[str, str] | None:
-    """Text -> module as `_keep` wrote them; None if there is no such file, or it is damaged."""
+def _read_kept(kept: Path) -> dict[str, dict] | None:
+    """What `_parse` returned and `_keep` wrote; None if there is no such file, or it is damaged."""
     try:
         found = json.loads(kept.read_text("utf-8"))
-    except (OSError, ValueError):
+        modules, summaries = found["paragraphs"].values(), found["summaries"].values()
+        whole = all(isinstance(module, str) for module in modules)
+        whole = whole and all([type(each) for each in summary] == [str, str] for summary in summaries)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    whole = isinstance(found, dict) and all(isinstance(module, str) for module in found.values())
     return found if whole else None
 
 
-def _keep(found: dict[str, str], kept: Path, package: str) -> None:
+def _keep(found: dict[str, dict], kept: Path, package: str) -> None:
     try:
         kept.parent.mkdir(exist_ok=True)
         for old in kept.parent.glob(f"{package}-*.json"):
@@ -172,8 +201,8 @@ def _keep(found: dict[str, str], kept: Path, package: str) -> None:
         pass
 
 
-def _parse(package: str, folder: Path, paths: list[Path]) -> dict[str, str]:
-    """Text -> module, each text once."""
+def _parse(package: str, folder: Path, paths: list[Path]) -> dict[str, dict]:
+    """Of paragraphs text -> module, each text once; of summaries name -> sentence and module, each name once."""
     collecting = gc.isenabled()
     gc.disable()  # a syntax tree has no cycles, and looking for them takes a quarter of the time
     try:
@@ -183,8 +212,8 @@ def _parse(package: str, folder: Path, paths: list[Path]) -> dict[str, str]:
             gc.enable()
 
 
-def _parse_all(package: str, folder: Path, paths: list[Path]) -> dict[str, str]:
-    found = {}
+def _parse_all(package: str, folder: Path, paths: list[Path]) -> dict[str, dict]:
+    paragraphs, summaries = {}, {}
     for path in paths:
         *folders, name = path.relative_to(folder).parts
         if name in SKIPPED_FILES or not SKIPPED_FOLDERS.isdisjoint(folders):
@@ -193,10 +222,13 @@ def _parse_all(package: str, folder: Path, paths: list[Path]) -> dict[str, str]:
         if source.count(b'"""') < 2:  # parsing takes the time
             continue
         module = ".".join([package, *folders, name.removesuffix(".py")]).removesuffix(".__init__")
-        for docstring in _docstrings_of(source):
+        for name, docstring in _docstrings_of(source):
             for text in _prose(docstring):
-                found.setdefault(text, module)
-    return found
+                paragraphs.setdefault(text, module)
+            sentence = _summary(docstring) if name and not name.startswith("_") else None
+            if sentence:
+                summaries.setdefault(name, (sentence, module))
+    return {"paragraphs": paragraphs, "summaries": summaries}
 
 
 def _of_file(file: str | Path) -> list[Paragraph]:
@@ -236,14 +268,26 @@ def docstrings(packages: Iterable[str] = PACKAGES, file: str | Path | None = Non
         return _of_file(file)
     found = {}
     for package in check_texts(packages=packages):
-        for paragraph in _of_package(package):
+        for paragraph in _of_package(package).paragraphs:
             found.setdefault(paragraph.text, paragraph)
     return list(found.values())
 
 
+def summaries(packages: Iterable[str] = PACKAGES) -> list[Summary]:
+    """What the functions and classes of installed packages do: the first sentences of their docstrings, of plain words.
+
+    Names that begin with an underscore are left out, and of one name in a package all but the first.
+
+    Raises:
+        TypeError: if packages is not a list of names.
+        ValueError: if there is no package, or one is not installed.
+    """
+    return [each for package in check_texts(packages=packages) for each in _of_package(package).summaries]
+
+
 def record(package: str) -> Record:
     """The version of an installed package, and how many paragraphs it has and their digest."""
-    paragraphs = _of_package(package)
+    paragraphs = _of_package(package).paragraphs
     lines = "".join(f"{module}\t{text}\n" for text, _, module in paragraphs)
     version = importlib.metadata.version(INSTALLED_AS.get(package, package)).partition("+")[0]
     return Record(version, len(paragraphs), hashlib.sha256(lines.encode()).hexdigest()[:16])

@@ -121,6 +121,12 @@ class BERTEmbedding(TokenAndPositionEmbedding):
         # 3 normalize, then drop out in training
         return self.dropout(self.norm(x))
 
+    def compute_output_shape(
+        self, tokens_shape: tuple, segments_shape: tuple | None = None
+    ) -> tuple:
+        """(batch, length) to (batch, length, d_model)."""
+        return super().compute_output_shape(tokens_shape)
+
     def get_config(self) -> dict[str, Any]:
         """The arguments that make a layer like this one."""
         return keras.layers.Layer.get_config(self) | {
@@ -262,6 +268,7 @@ class BERTModel(private.ReadsIds, keras.Model):
         self.dropout, self.vocab_size, self.max_length = dropout, vocab_size, max_length
         self.num_layers, self.pad_id = num_layers, pad_id
         self.num_segments, self.eps = num_segments, eps
+        self.build((None, None))
 
     @checked
     def encode(
@@ -309,8 +316,10 @@ class BERTModel(private.ReadsIds, keras.Model):
         segments_shape: tuple | None = None,
         attention_mask_shape: tuple | None = None,
     ) -> None:
-        """Make the weights."""
-        self.embedding.build(tokens_shape)
+        """Make the weights, if there are none yet."""
+        if self.built:
+            return
+        self.embedding.build((None, None))
         features_shape = (None, None, self.d_model)
         self.encoder.build(features_shape)
         self.head.build(features_shape)
@@ -352,6 +361,5 @@ class BERTModel(private.ReadsIds, keras.Model):
         """
         arguments, weights = read_bert(path, pooler)
         model = cls(**arguments, dropout=dropout, pooler=pooler)
-        model.build((None, None))
         set_weights(model, weights)
         return model

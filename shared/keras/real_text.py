@@ -15,7 +15,7 @@ from ..checks import check_positive
 from ..checks.gpt import check_context
 from ..contracts import Integer, checked
 from ..data.corpus import windows
-from .attention import MultiHeadAttention, causal_mask
+from .attention import causal_mask, scaled_dot_product_attention
 from .gpt import GPTModel
 from .training_in_practice import evaluate
 
@@ -60,17 +60,18 @@ def attention_weights(model: GPTModel, tokens: Integer[Any, "length"]):
         # 2 normalize, as the block does
         h = block.attention_norm(x)
         # 3 attend, and keep the weights
-        attend = MultiHeadAttention.call
-        _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)
+        q, k, v = block.attention.project(h, h, h)
+        _, of_heads = scaled_dot_product_attention(q, k, v, mask)
         weights.append(of_heads[0])
         # 4 pass through the block
         x = block(x)
 
+    # 5 stack those of all blocks
     return ops.stack(weights)
 
 # %% ../../notebooks/15_real_text/keras.ipynb #build-lora-code
 @checked
-def add_lora(model: GPTModel, rank: int, alpha: float) -> GPTModel:
+def add_lora(model: GPTModel, rank: int, lora_alpha: float) -> GPTModel:
     """Freeze a model, and give each query and value projection an adapter; the model.
 
     Compile the model after this. Source: Hu et al. 2021, section 4.2, for the choice of
@@ -82,10 +83,10 @@ def add_lora(model: GPTModel, rank: int, alpha: float) -> GPTModel:
     for weight in model.weights:
         weight.trainable = False
     for block in model.blocks:
-        # 2 take the query and value projections
+        # 2 take the layers to adapt
         attention = block.attention
         for layer in (attention.query_dense, attention.value_dense):
             # 3 give each an adapter
-            layer.enable_lora(rank, lora_alpha=alpha)
+            layer.enable_lora(rank, lora_alpha=lora_alpha)
 
     return model

@@ -9,13 +9,12 @@ import math
 import numpy as np
 from numpy import ndarray
 
-from ..checks import check_number, check_positive, check_tokens
+from ..checks import check_number, check_positive, check_shape, check_tokens
 from ..checks.gpt import check_context
-from ..contracts import Integer, checked
+from ..contracts import Float, Integer, checked
 from ..data.corpus import windows
-from .attention import MultiHeadAttention, causal_mask
 from .gpt import GPTModel
-from .models import Module, Parameter
+from .models import Linear, Module, Parameter
 from .training_in_practice import evaluate
 
 # %% ../../notebooks/15_real_text/numpy.ipynb #build-nats-code
@@ -105,59 +104,62 @@ def attention_weights(model: GPTModel, tokens: Integer[ndarray, "length"]):
     The result has shape (layers, heads, length, length).
     """
     check_context(len(tokens), 0, model.max_length)
-    mask = causal_mask(len(tokens))
-    weights = []
-
-    # 1 add the vectors of token and position
-    position_ids = np.arange(len(tokens))
-    x = model.tokens(tokens[None]) + model.positions(position_ids)
-    for block in model.blocks:
-        # 2 normalize, as the block does
-        h = block.attention_residual.norm(x)
-        # 3 attend, and keep the weights
-        attend = MultiHeadAttention.forward
-        _, of_heads = attend(block.attention, h, h, h, mask, return_weights=True)
-        weights.append(of_heads[0])
-        # 4 pass through the block
-        x = block(x)
-
+    # 1 to 4 run the model, whose blocks keep their weights
+    model(tokens[None])
+    weights = [block.attention.saved[-1][0] for block in model.blocks]
+    # 5 stack those of all blocks
     return np.stack(weights)
 
 # %% ../../notebooks/15_real_text/numpy.ipynb #build-lora-code
 class LoRA(Module):
-    """A frozen kernel plus a product of two thin matrices, which are trained.
+    """A frozen linear layer plus a product of two thin matrices, which are trained.
 
-    alpha over rank scales the product. A kernel is (d_in, d_out).
+    alpha over rank scales the product. The layer goes on being `base`.
     Source: Hu et al. 2021, "LoRA: Low-Rank Adaptation", section 4.1.
     """
 
     @checked
     def __init__(
         self,
-        d_in: int,
-        d_out: int,
+        base: Linear,
         rank: int,
         alpha: float,
         rng: np.random.Generator | int | None = None,
     ):
-        check_positive(d_in=d_in, d_out=d_out, rank=rank)
+        check_positive(rank=rank)
+        kernel = base.kernel.value
+        d_in, d_out = kernel.shape
         rng = np.random.default_rng(rng)
         a = rng.normal(scale=1 / math.sqrt(d_in), size=(d_in, rank))
-        self.a = Parameter(a)
-        self.b = Parameter(np.zeros((rank, d_out)))
-        self.scale = alpha / rank
+        self.base = base
+        self.a = Parameter(a.astype(kernel.dtype))
+        self.b = Parameter(np.zeros((rank, d_out), kernel.dtype))
+        self.d_in, self.scale = d_in, alpha / rank
 
-    def forward(self, kernel: ndarray) -> ndarray:
-        """The adapted kernel."""
-        # 1 multiply the thin matrices
-        update = self.a.value @ self.b.value
-        # 2 add them to the frozen kernel
-        return kernel + self.scale * update
+    @checked
+    def forward(self, x: Float[ndarray, "*batch {self.d_in}"]) -> ndarray:
+        """Map (..., d_in) to (..., d_out)."""
+        d_in, d_out = self.base.kernel.value.shape
+        # 1 apply the frozen layer
+        y = self.base(x)
+        # 2 multiply by the thin matrices
+        h = x.reshape(-1, d_in) @ self.a.value  # (examples, rank)
+        update = (h @ self.b.value).reshape(*x.shape[:-1], d_out)
 
-    def backward(self, grad_output: ndarray) -> None:
-        """Add to the gradients of a and b, for that of the adapted kernel."""
-        # 2 add them to the frozen kernel
-        grad = self.scale * grad_output
-        # 1 multiply the thin matrices
-        self.a.grad += grad @ self.b.value.T
-        self.b.grad += self.a.value.T @ grad
+        self.x, self.h = x, h  # for the backward pass
+        # 3 scale, and add
+        return y + self.scale * update
+
+    def backward(self, grad_output: ndarray) -> ndarray:
+        """Add to the gradients of a, b and the frozen layer; return that of x."""
+        d_in, d_out = self.base.kernel.value.shape
+        check_shape((*self.x.shape[:-1], d_out), grad_output=grad_output)
+        # 3 scale, and add
+        grad_update = self.scale * grad_output.reshape(-1, d_out)  # (examples, out)
+        # 2 multiply by the thin matrices
+        self.b.grad += self.h.T @ grad_update
+        grad_h = grad_update @ self.b.value.T
+        self.a.grad += self.x.reshape(-1, d_in).T @ grad_h
+        grad_x = (grad_h @ self.a.value.T).reshape(self.x.shape)
+        # 1 apply the frozen layer
+        return grad_x + self.base.backward(grad_output)

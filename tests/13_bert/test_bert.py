@@ -3,8 +3,10 @@
 import inspect
 import json
 import re
+from pathlib import Path
 
 import keras
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -27,6 +29,7 @@ from shared.numpy.encoder import EncoderBlock
 from shared.numpy.feed_forward import ACTIVATIONS
 from shared.numpy.training import AdamW, cross_entropy, train, warmup_schedule
 
+ROOT = Path(__file__).resolve().parents[2]
 TRACKS = {"numpy": numpy_track, "pytorch": pytorch_track, "keras": keras_track}
 SMALL = {
     "d_model": 8,
@@ -38,6 +41,14 @@ SMALL = {
     "num_segments": 3,
 }
 LENGTHS = np.array([7, 4, 2])
+
+
+def cell(track: str, name: str) -> str:
+    """The source of a cell of a notebook."""
+    notebook = nbformat.read(ROOT / f"notebooks/13_bert/{track}.ipynb", as_version=4)
+    return next(each.source for each in notebook.cells if each.id == name)
+
+
 every_track = pytest.mark.parametrize("track", TRACKS)
 
 
@@ -778,6 +789,36 @@ def test_every_track_names_what_it_refuses(track):
 )
 def test_masking_names_what_it_refuses(wrong, error, name):
     refused(lambda: mask("numpy", TOKENS, **wrong), error, name)
+
+
+@pytest.mark.keras
+def test_keras_parts_may_be_called_before_the_model(tmp_path):
+    model = keras_track.BERTModel(**SMALL, pooler=True)
+    tokens = np.random.default_rng(0).integers(1, 20, size=(2, 6))
+    pooled = as_numpy(model.pool(model.encode(tokens)))
+    logits = as_numpy(model(tokens))
+    lines = []
+    model.summary(print_fn=lambda line, **_: lines.append(line))
+    assert "bert_embedding" in "".join(lines)
+    model.save(tmp_path / "bert.keras")
+    loaded = keras.saving.load_model(tmp_path / "bert.keras")
+    np.testing.assert_array_equal(as_numpy(loaded.pool(loaded.encode(tokens))), pooled)
+    np.testing.assert_array_equal(as_numpy(loaded(tokens)), logits)
+
+
+@pytest.mark.keras
+def test_keras_batches_depend_on_seed_epoch_and_number_alone():
+    names = {"keras": keras, "np": np, "mask_tokens": keras_track.mask_tokens}
+    source = cell("keras", "try-it-2").partition("for _ in range(2)")[0]
+    exec(source, names)  # noqa: S102 - the notebook's own
+    first, second = (names["HiddenWords"](names["corpus"][:128], 64, seed=3) for _ in range(2))
+    for batches in (first, second):
+        batches.on_epoch_begin()
+    for index in (1, 0):  # in any order, as workers ask
+        np.testing.assert_array_equal(first[index], second[index])
+    before = first[0]
+    first.on_epoch_begin()
+    assert (first[0][1] != before[1]).mean() > 0.1 and (first[0][1] != first[1][1]).mean() > 0.1
 
 
 # The dictionary of compare

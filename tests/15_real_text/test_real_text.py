@@ -9,8 +9,8 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from dictionaries import assert_same, values_of
 from keras import ops
-from torch.nn.utils import parametrize
 
 import shared.keras.real_text as keras_track
 import shared.numpy.real_text as numpy_track
@@ -22,8 +22,10 @@ from shared.frameworks import pretrained
 from shared.frameworks.history import History, model_card, read_history
 from shared.frameworks.weights import get_weights, set_weights
 from shared.keras.gpt import GPTModel as KerasGPT
+from shared.numpy.attention import MultiHeadAttention
 from shared.numpy.gpt import GPTModel as NumpyGPT
-from shared.numpy.training import cross_entropy
+from shared.numpy.models import Linear
+from shared.numpy.training import AdamW, cross_entropy
 from shared.pytorch.gpt import GPTModel as PyTorchGPT
 from shared.pytorch.gpt import generate
 from shared.pytorch.training import train
@@ -180,32 +182,83 @@ def test_the_chances_after_a_context_add_up_to_one(order):
 # LoRA
 
 
-def test_the_adapter_is_the_same_in_numpy_and_pytorch():
+def adapters() -> tuple[numpy_track.LoRA, pytorch_track.LoRA]:
+    """The same adapter around the same layer, in NumPy and PyTorch."""
     rng = np.random.default_rng(0)
-    ours, theirs = numpy_track.LoRA(5, 4, 2, 3.0), pytorch_track.LoRA(5, 4, 2, 3.0).double()
-    a, b = rng.normal(size=(5, 2)), rng.normal(size=(2, 4))
-    ours.a.value[:], ours.b.value[:] = a, b
-    with torch.no_grad():
-        theirs.a.copy_(torch.tensor(a))
-        theirs.b.copy_(torch.tensor(b))
-    kernel, upstream = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    ours = numpy_track.LoRA(Linear(5, 4), 2, 3.0)
+    theirs = pytorch_track.LoRA(torch.nn.Linear(5, 4).double(), r=2, lora_alpha=3.0)
+    for name, parameter in ours.named_parameters():
+        parameter.value[:] = rng.normal(size=parameter.value.shape)
+        other = {"base.kernel": "base_layer.weight", "base.bias": "base_layer.bias"}
+        other |= {"a": "lora_A.weight", "b": "lora_B.weight"}
+        theirs.get_parameter(other[name]).data = torch.tensor(parameter.value.T.copy())
+    return ours, theirs
+
+
+def test_the_adapter_is_the_same_in_numpy_and_pytorch():
+    rng = np.random.default_rng(1)
+    ours, theirs = adapters()
+    x, upstream = rng.normal(size=(3, 7, 5)), rng.normal(size=(3, 7, 4))
+    given = torch.tensor(x, requires_grad=True)
+    result = theirs(given)
+    result.backward(torch.tensor(upstream))
+    np.testing.assert_allclose(ours(x), result.detach().numpy(), rtol=1e-12)
+    kernel = ours.base.kernel.value + 1.5 * ours.a.value @ ours.b.value
+    np.testing.assert_allclose(ours(x), x @ kernel + ours.base.bias.value, rtol=1e-12)
+    np.testing.assert_allclose(ours.backward(upstream), given.grad.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(ours.a.grad, theirs.lora_A.weight.grad.numpy().T, rtol=1e-12)
+    np.testing.assert_allclose(ours.b.grad, theirs.lora_B.weight.grad.numpy().T, rtol=1e-12)
+    assert theirs.base_layer.weight.grad is None
     ours.backward(upstream)
-    result = theirs(torch.tensor(kernel.T))
-    result.backward(torch.tensor(upstream.T))
-    np.testing.assert_allclose(ours(kernel), result.detach().numpy().T, rtol=1e-13)
-    np.testing.assert_allclose(ours(kernel), kernel + 1.5 * a @ b, rtol=1e-13)
-    np.testing.assert_allclose(ours.a.grad, theirs.a.grad.numpy(), rtol=1e-13)
-    np.testing.assert_allclose(ours.b.grad, theirs.b.grad.numpy(), rtol=1e-13)
-    ours.backward(upstream)
-    np.testing.assert_allclose(ours.b.grad, 2 * theirs.b.grad.numpy(), rtol=1e-13)
+    np.testing.assert_allclose(ours.b.grad, 2 * theirs.lora_B.weight.grad.numpy().T, rtol=1e-12)
+
+
+def test_pytorch_merges_an_adapter_into_its_layer():
+    _, adapter = adapters()
+    model = torch.nn.ModuleDict({"inner": torch.nn.ModuleDict({"query": adapter})})
+    x = torch.randn(3, 5, dtype=torch.float64)
+    expected, layer = adapter(x), adapter.base_layer
+    assert pytorch_track.merge_lora(model) is model
+    assert model["inner"]["query"] is layer
+    torch.testing.assert_close(layer(x), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("track", ["numpy", "pytorch"])
-def test_an_adapter_begins_with_no_change_and_a_gradient(track):
-    adapter = TRACKS[track].LoRA(6, 5, 3, 6.0)
-    assert float(abs(as_numpy(adapter.b.value if track == "numpy" else adapter.b)).max()) == 0
-    a = as_numpy(adapter.a.value if track == "numpy" else adapter.a)
-    assert 0.1 < a.std() < 1
+def test_an_adapter_begins_with_no_change_and_is_drawn_in_one_factor(track):
+    if track == "numpy":
+        adapter = numpy_track.LoRA(Linear(60, 5).astype(np.float32), 30, 6.0)
+        a, b = adapter.a.value, adapter.b.value
+    else:
+        adapter = pytorch_track.LoRA(torch.nn.Linear(60, 5), 30, 6.0)
+        a, b = (as_numpy(each.weight) for each in (adapter.lora_A, adapter.lora_B))
+    assert a.dtype == b.dtype == np.float32 and not b.any()
+    assert a.std() == pytest.approx(60**-0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_pytorch_adapters_are_in_float32_at_least(dtype):
+    adapter = pytorch_track.LoRA(torch.nn.Linear(4, 3).to(dtype), 2, 4.0)
+    assert adapter.lora_A.weight.dtype == torch.promote_types(dtype, torch.float32)
+    optimizer = torch.optim.AdamW(adapter.lora_B.parameters(), lr=0.1)
+    y = adapter(torch.ones(2, 4, dtype=dtype))
+    y.square().sum().backward()
+    optimizer.step()
+    assert y.dtype == dtype and adapter(torch.ones(2, 4, dtype=dtype)).isfinite().all()
+
+
+def test_pytorch_merged_twice_adds_once():
+    _, adapter = adapters()
+    once = adapter.merge().weight.clone()
+    torch.testing.assert_close(adapter.merge().weight, once, rtol=0, atol=0)
+    x = torch.randn(2, 5, dtype=torch.float64)
+    torch.testing.assert_close(adapter(x), adapter.base_layer(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("wrong", [["output"], ["query", "querry"], [], "query"])
+def test_what_pytorch_cannot_adapt_is_refused_before_anything_is_frozen(wrong):
+    model = small("pytorch")  # its output is tied to its table
+    refused(lambda: pytorch_track.add_lora(model, 2, 4.0, wrong), ValueError, "target_modules")
+    assert all(each.requires_grad for each in model.parameters())
 
 
 def test_pytorch_trains_the_adapters_and_nothing_else():
@@ -213,23 +266,26 @@ def test_pytorch_trains_the_adapters_and_nothing_else():
     before = {name: value.copy() for name, value in get_weights(small("pytorch")).items()}
     tokens = torch.tensor(TOKENS[None, :10])
     expected = model(tokens)
-    assert pytorch_track.add_lora(model, rank=2, alpha=4.0) is model
+    assert pytorch_track.add_lora(model, r=2, lora_alpha=4.0) is model
     torch.testing.assert_close(model(tokens), expected, rtol=0, atol=0)
     trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
-    assert sum(each.numel() for each in trained.values()) == 2 * 2 * (8 * 2 + 2 * 8)  # blocks, projections, a and b
+    assert sum(each.numel() for each in trained.values()) == 2 * 2 * (8 * 2 + 2 * 8)  # blocks, projections, A and B
     assert {name.split(".")[3] for name in trained} == {"query", "value"}
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=0.0)
     batch = (TOKENS[None, :10], TOKENS[None, 1:11])
     losses = train(model, optimizer, lambda step: batch, 20)
     assert losses[-1] < losses[0] - 0.05
-    for block in model.blocks:
-        for layer in (block.attention.query, block.attention.value):
-            assert not layer.parametrizations.weight.original.requires_grad
-            parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
-    after = get_weights(model)
+    after = get_weights(pytorch_track.merge_lora(model))
     moved = {name for name in before if np.abs(after[name] - before[name]).max() > 1e-6}
+    assert after.keys() == before.keys()
     assert moved == {f"blocks.{i}.attention.{part}.kernel" for i in (0, 1) for part in ("query", "value")}
+
+
+def test_pytorch_adapts_the_layers_that_are_named():
+    model = pytorch_track.add_lora(small("pytorch"), 2, 4.0, target_modules=["expand"])
+    adapted = [name for name, each in model.named_modules() if isinstance(each, pytorch_track.LoRA)]
+    assert adapted == ["blocks.0.feed_forward.expand", "blocks.1.feed_forward.expand"]
 
 
 @pytest.mark.keras
@@ -237,7 +293,7 @@ def test_keras_trains_the_adapters_and_nothing_else():
     model = small("keras")
     before = {weight.path: as_numpy(weight).copy() for weight in model.weights}
     expected = as_numpy(model(TOKENS[None, :10]))
-    assert keras_track.add_lora(model, rank=2, alpha=4.0) is model
+    assert keras_track.add_lora(model, rank=2, lora_alpha=4.0) is model
     np.testing.assert_array_equal(as_numpy(model(TOKENS[None, :10])), expected)
     trained = model.trainable_weights
     assert sum(int(np.prod(each.shape)) for each in trained) == 2 * 2 * (8 * 2 + 2 * 8)
@@ -294,6 +350,14 @@ def test_writing_and_reading_is_the_same_model_in_float16(folder, tokenizer):
     transformers = pytest.importorskip("transformers")
     assert transformers.AutoTokenizer.from_pretrained(path)(spelled).input_ids == tokenizer.encode(spelled).ids
     assert not list(path.glob("*.part"))
+
+
+def test_what_is_written_drops_nothing_out_in_transformers(folder):
+    transformers = pytest.importorskip("transformers")
+    for path in (folder[0], pretrained.shipped()):
+        model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).train()
+        tokens = torch.arange(1, 9)[None]
+        torch.testing.assert_close(model(tokens).logits, model(tokens).logits, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -395,8 +459,10 @@ def test_every_track_names_what_it_refuses(track):
     module, model = TRACKS[track], small(track)
     refused(lambda: module.nats_per_token(model, TOKENS, 0), ValueError, "batch_size")
     refused(lambda: module.attention_weights(model, given(track, TOKENS[:13])), ValueError, "max_length")
-    if track != "numpy":
-        refused(lambda: module.add_lora(model, rank=0, alpha=1.0), ValueError, "rank")
+    if track == "numpy":
+        refused(lambda: module.LoRA(Linear(3, 4), rank=0, alpha=1.0), ValueError, "rank")
+    else:
+        refused(lambda: module.add_lora(model, 0, 1.0), ValueError, "r" if track == "pytorch" else "rank")
 
 
 def ngrams(length=10, order=3, vocab_size=5, **wrong):
@@ -417,3 +483,48 @@ def ngrams(length=10, order=3, vocab_size=5, **wrong):
 )
 def test_what_is_refused_is_named(call, error, name):
     refused(call, error, name)
+
+
+# The dictionary of compare
+
+SAME = {  # what has one value in the three columns
+    "the loss of what is asked",
+    "from nats to bits",
+    "ask at some positions alone",
+    "the logits of some answers",
+    "a low-rank addition",
+    "merged",
+}
+
+
+def run_column(column: int, transformers) -> dict[str, np.ndarray]:
+    """Run a column from its first row to its last, and return the values of the rows in SAME."""
+    rng = np.random.default_rng(0)
+    shapes = {"logits": (2, 8, 20), "x": (2, 8, 16), "kernel": (16, 20), "a": (16, 2), "b": (2, 20)}
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    if column > 1:
+        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    arrays["ids"] = ids = rng.integers(1, 20, size=(2, 8))
+    arrays |= {"asked": ids > 12, "targets": np.where(ids > 12, ids, -100), "answers": np.array([3, 5, 7, 11])}
+    arrays = {name: torch.tensor(array) if column == 2 else array for name, array in arrays.items()}
+    names = {"np": np, "rng": rng, "torch": torch, "transformers": transformers, "keras": keras} | arrays
+    of_numpy = {"LoRA": numpy_track.LoRA, "Linear": Linear, "MultiHeadAttention": MultiHeadAttention, "AdamW": AdamW}
+    names |= {**of_numpy, "cross_entropy": cross_entropy} if column == 1 else {}
+    return values_of("15_real_text", column, names, SAME.__contains__)
+
+
+@pytest.mark.keras
+def test_every_call_of_the_dictionary_runs_as_typed_and_gives_the_same():
+    transformers = pytest.importorskip("transformers")
+    assert_same([run_column(column, transformers) for column in (1, 2, 3)], SAME)
+
+
+def test_a_trained_adapter_belongs_to_the_modules_of_the_model():
+    """NumPy's adapters hold their layer, so a model with some still has all of its weights."""
+    model = small("numpy")
+    before = dict(model.parameters())
+    for block in model.blocks:
+        block.attention.query = numpy_track.LoRA(block.attention.query, 2, 4.0)
+    after = model.parameters()
+    assert len(after) == len(before) + 4
+    assert {id(value) for value in before.values()} < {id(value) for value in after.values()}

@@ -1,5 +1,6 @@
 """Real text from docstrings, and the subword tokenizers that chapters 13 and 14 train."""
 
+import json
 import re
 import subprocess
 import sys
@@ -200,6 +201,34 @@ def test_paragraphs_of_a_package(package):
     assert text.docstrings(["prosaic", "prosaic"]) == found
 
 
+def test_summaries_of_a_package(package):
+    (package / "c.py").write_text(
+        '''"""The module's own sentence has no name to ask for."""
+def count(text):
+    """Count the ``words`` of a text, as :func:`count`
+    does. The second sentence is left out."""
+def short():
+    """Too short."""
+def signs():
+    """Return x_i = {y}, which is more than plain words."""
+def _hidden():
+    """A private function is left out of the list."""
+class Reader:
+    """The second class of this name is left out of the list."""
+'''
+    )
+    text._of_package.cache_clear()
+    found = [(each.name, each.sentence, each.module) for each in text.summaries(("prosaic",))]
+    assert found == [
+        ("Reader", "Read files of many kinds.", "prosaic.b"),
+        ("read", "Nested functions have docstrings too, and they are read in order.", "prosaic.b"),
+        ("count", "Count the words of a text, as count does.", "prosaic.c"),
+        ("f", "It's true that apostrophes, commas and numbers such as 3 are kept.", "prosaic.inner.deep"),
+    ]
+    with pytest.raises(ValueError, match="nowhere"):
+        text.summaries(("nowhere",))
+
+
 def test_paragraphs_are_kept_until_a_file_changes(package, monkeypatch, tmp_path):
     parsed = []
     parse = text._parse
@@ -212,13 +241,15 @@ def test_paragraphs_are_kept_until_a_file_changes(package, monkeypatch, tmp_path
     first = read()
     assert read() == first and len(parsed) == 1
     (kept,) = (tmp_path / ".paragraphs").iterdir()
-    for damaged in ("", "[]", '{"a": 1}', kept.read_text()[:-9]):
+    whole = json.loads(kept.read_text())
+    others = [{"a": 1}, {"paragraphs": {}}, whole | {"paragraphs": {"a": 1}}, whole | {"summaries": {"a": ["b"]}}]
+    for damaged in ("", "[]", kept.read_text()[:-9], *map(json.dumps, others)):
         kept.write_text(damaged)
         assert read() == first
-    assert len(parsed) == 5
+    assert len(parsed) == 8
 
     (package / "a.py").write_text('"""Another sentence is found in this module of the package."""')
-    assert read() != first and len(parsed) == 6
+    assert read() != first and len(parsed) == 9
     assert len(list((tmp_path / ".paragraphs").iterdir())) == 1, (
         "what is out of date is removed, and nothing half written stays"
     )

@@ -186,6 +186,7 @@ def write_bert(path: str | os.PathLike, arguments: dict[str, Any], weights: dict
     config = {"model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_act": "gelu"}
     config |= {_ARGUMENTS[name]: arguments[name] for name in _ARGUMENTS}
     config |= {_DEFAULTS[name][0]: arguments[name] for name in _DEFAULTS}
+    config |= dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)  # or they are 0.1 there
     names = _names(arguments["num_layers"], pooler=False)
     check_entries(tuple(names.values()), weights=weights)
     arrays = {theirs: weights[ours].T if ours.endswith("kernel") else weights[ours] for theirs, ours in names.items()}

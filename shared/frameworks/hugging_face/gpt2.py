@@ -150,6 +150,7 @@ def write_gpt2(
     end_id = tokenizer.token_to_id("<end>")
     config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new"}
     config |= {theirs: arguments[ours] for ours, theirs in _ARGUMENTS.items()}
+    config |= dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)  # or they are 0.1 there
     config |= {"bos_token_id": end_id, "eos_token_id": end_id, "tie_word_embeddings": True, "dtype": "float16"}
     names, _ = _layout(arguments)
     arrays = {}
