@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['CONFIG', 'BATCH', 'RATE', 'shard_batch', 'Group', 'in_threads', 'in_processes', 'flatten', 'unflatten', 'ShardedAdam',
-           'parallel_step', 'ParallelFeedForward', 'ring_bytes', 'ring_seconds', 'train', 'time_ring']
+           'parallel_step', 'ParallelFeedForward', 'ring_bytes', 'ring_seconds', 'train', 'time_ring', 'time_step']
 
 # %% ../../notebooks/16_scaling_out/numpy.ipynb #build-imports
 import threading
@@ -334,3 +334,17 @@ def time_ring(group: Group, lengths: list[int], repeats: int) -> list[float]:
             seconds.append(time.perf_counter() - began)
         medians.append(float(np.median(seconds)))
     return medians
+
+
+def time_step(group: Group | None, config: dict, batch_size: int, steps: int) -> float:
+    """The median time of a training step of a GPT, of which this worker has some rows."""
+    model = GPTModel(**config, rng=0)
+    optimizer, seconds = AdamW(model), []
+    data = (0, 1) if group is None else (group.rank, group.world_size)
+    for step in range(steps):
+        arrays = grammar.batch_at(step, batch_size, config["max_length"])
+        batch = [shard_batch(rows, *data) for rows in arrays]
+        began = time.perf_counter()
+        parallel_step(model, optimizer, *batch, group, ignore_index=0)
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
