@@ -239,8 +239,10 @@ def held_bytes(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     """Bytes of weights, gradients and moments that this worker holds."""
     held = []
     for parameter in model.parameters():
-        moments = optimizer.state[parameter]
-        held += [parameter, parameter.grad, moments["exp_avg"], moments["exp_avg_sq"]]
+        moments = optimizer.state.get(parameter, {})
+        held += [parameter, parameter.grad]
+        held += [moments.get("exp_avg"), moments.get("exp_avg_sq")]
+    held = [each for each in held if each is not None]  # there are none before a step
     local = [each.to_local() if hasattr(each, "to_local") else each for each in held]
     return sum(each.nbytes for each in local)
 
@@ -272,7 +274,8 @@ def train(
     """Train chapter 14's GPT; the losses, all weights, and what a worker needed.
 
     begin is a checkpoint to go on from. With a folder, a checkpoint is written every
-    save_every steps, and the run goes on from the newest one that is there.
+    save_every steps and at the end, and the run goes on from the newest one that is
+    there; if that is of the last step, there is nothing left to do, and no loss.
     kill=(rank, step) ends that worker in that step, once, to see what happens.
     """
     rank = workers = None
@@ -285,7 +288,9 @@ def train(
         group = mesh["data"].get_group()
         shard, num_shards = mesh["data"].get_local_rank(), shape[0]
     model = distribute(make_model(job).to(device), engine, mesh)
-    optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.0)
+    # foreach would join weights that are in parts and weights that are whole
+    options = {"weight_decay": 0.0, "foreach": False}
+    optimizer = torch.optim.AdamW(model.parameters(), RATE, **options)
     start, losses, seconds = 0, [], []
     if folder is not None:
         begin = newest(folder) or begin
@@ -307,11 +312,11 @@ def train(
             loss = parallel_step(model, optimizer, *batch, group, ignore_index=0)
         losses.append(loss)
         seconds.append(time.perf_counter() - began)
-        if folder is not None and (step + 1) % save_every == 0:
+        if folder is not None and ((step + 1) % save_every == 0 or step + 1 == steps):
             save_sharded(folder, model, optimizer, step + 1)
     weights = full_weights(model, make_model(job))
     metadata = {
-        "seconds": float(np.median(seconds)),
+        "seconds": float(np.median(seconds)) if seconds else 0.0,
         "bytes": held_bytes(model, optimizer),
     }
     return losses, weights, metadata
@@ -421,8 +426,11 @@ def main() -> None:
             found["losses"] = np.array(losses)
             if dist.get_rank() == 0:
                 who = "one process" if engine == "one" else f"{name}, {workers} workers"
-                print(f"{who}: loss {losses[0]:.4f}", end=" ")
-                print(f"at first, {losses[-1]:.4f} at step {options.steps}", flush=True)
+                if losses:
+                    print(f"{who}: loss {losses[0]:.4f} at first,", end=" ")
+                    print(f"{losses[-1]:.4f} at step {options.steps}", flush=True)
+                else:
+                    print(f"{who}: step {options.steps} was reached before", flush=True)
         if options.out and dist.get_rank() == 0:
             save_arrays(found, options.out / f"{name}.safetensors", metadata)
     dist.barrier()

@@ -370,3 +370,14 @@ def test_accumulated_parts_are_exchanged_once_and_make_the_step_of_the_batch(gro
     assert loss == pytest.approx(expected, abs=1e-13) and len(exchanges) == 1
     for name, weight in model.module.named_parameters():
         torch.testing.assert_close(weight, whole.get_parameter(name), rtol=0, atol=1e-12)
+
+
+def test_a_run_that_is_done_has_nothing_left_to_do(group_of_one, tmp_path, monkeypatch):
+    """As after a restart: the last step was saved, also where save_every doesn't divide the steps."""
+    device = torch.device("cpu")
+    losses, weights, _ = in_pytorch.train("ddp", device, steps=3, folder=tmp_path, save_every=2)
+    assert len(losses) == 3 and in_pytorch.newest(tmp_path).name == "step-000003"
+    again, same, metadata = in_pytorch.train("ddp", device, steps=3, folder=tmp_path, save_every=2)
+    assert again == [] and metadata["bytes"] > 0
+    for name, value in weights.items():
+        np.testing.assert_array_equal(same[name], value)

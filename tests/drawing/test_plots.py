@@ -207,6 +207,15 @@ def test_seven_curves_have_seven_colors_that_are_no_frameworks(figures):
     assert len(colors) == 7 and not colors & set(plots.COLORS.values())
 
 
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [(1.0, "1"), (0.0298, "0.030"), (1.34, "1.34"), (135.2, "135"), (1234.5, "1230"), (1234.0, "1234")],
+)
+def test_a_bar_is_labeled_by_a_plain_number(value, label, figures):
+    axes = plots.bars({"a": {"x": value}}, "ms", ALT).axes[0]
+    assert [text.get_text() for text in axes.texts] == [label]
+
+
 def test_bars_of_rounds_have_their_range_and_overlapping_ones_are_equal(figures):
     rounds = {"a": [1.0, 1.2, 1.1], "b": [1.15, 1.4, 1.3], "c": [2.0, 2.0, 2.2]}
     figure = plots.bars({"forward": rounds, "both": dict.fromkeys(rounds, 3.0)}, "ms")

@@ -39,7 +39,12 @@ def _drawn_as(rounds: Mapping[str, np.ndarray]) -> dict[str, float]:
 
 def _short(value: float, digits: int) -> str:
     """A number for a label: whole numbers as they are, others with so many digits, zeros at the end included."""
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:#.{digits}g}".rstrip(".")
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 10**digits:  # 140, and not 1.4e+02
+        return f"{rounded:.0f}"
+    return f"{value:#.{digits}g}".rstrip(".")
 
 
 @style.styled
