@@ -34,6 +34,12 @@ def values_of(
     return values
 
 
+def drawn(rng: np.random.Generator, column: int, **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Normal numbers of these shapes, the same in each column but for their dtype: float32 in PyTorch's and Keras'."""
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    return {name: array.astype("float32") for name, array in arrays.items()} if column > 1 else arrays
+
+
 def assert_same(columns: list[dict[str, np.ndarray]], names: set[str]) -> None:
     """Each column has a value of each row in names, and of no other, and they are equal up to rounding in float32."""
     assert [set(values) for values in columns] == [names] * len(columns)

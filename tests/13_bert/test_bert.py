@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from blocks import norm_of
-from dictionaries import assert_same, values_of
+from dictionaries import assert_same, drawn, values_of
 from safetensors.numpy import load_file, save_file
 from scipy.special import softmax
 
@@ -837,10 +837,7 @@ SAME = {  # what has one value in the three columns
 def run_column(column: int, transformers) -> dict[str, np.ndarray]:
     """Run a column from its first row to its last, and return the values of the rows in SAME."""
     rng = np.random.default_rng(0)
-    shapes = {"x": (2, 8, 16), "z": (2, 8, 16), "table": (20, 16), "bias": (20,), "logits": (2, 8, 20)}
-    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    if column > 1:
-        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    arrays = drawn(rng, column, x=(2, 8, 16), z=(2, 8, 16), table=(20, 16), bias=(20,), logits=(2, 8, 20))
     arrays["tokens"] = tokens = np.array([[1, 7, 8, 9, 3, 0, 0, 0], [1, 7, 12, 8, 13, 9, 3, 0]])
     arrays |= {
         "segments": np.zeros_like(tokens),

@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from dictionaries import assert_same, values_of
+from dictionaries import assert_same, drawn, values_of
 from keras import ops
 
 import shared.keras.real_text as keras_track
@@ -500,10 +500,7 @@ SAME = {  # what has one value in the three columns
 def run_column(column: int, transformers) -> dict[str, np.ndarray]:
     """Run a column from its first row to its last, and return the values of the rows in SAME."""
     rng = np.random.default_rng(0)
-    shapes = {"logits": (2, 8, 20), "x": (2, 8, 16), "kernel": (16, 20), "a": (16, 2), "b": (2, 20)}
-    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
-    if column > 1:
-        arrays = {name: array.astype("float32") for name, array in arrays.items()}
+    arrays = drawn(rng, column, logits=(2, 8, 20), x=(2, 8, 16), kernel=(16, 20), a=(16, 2), b=(2, 20))
     arrays["ids"] = ids = rng.integers(1, 20, size=(2, 8))
     arrays |= {"asked": ids > 12, "targets": np.where(ids > 12, ids, -100), "answers": np.array([3, 5, 7, 11])}
     arrays = {name: torch.tensor(array) if column == 2 else array for name, array in arrays.items()}
