@@ -12,7 +12,7 @@ from shared.arrays import as_numpy
 
 
 def rows_of(folder: str) -> list[tuple[str, ...]]:
-    """What is done, and the calls in NumPy, PyTorch and Keras, a tuple for each row."""
+    """What is done, and the call in each column, a tuple for each row."""
     page = Path(__file__).resolve().parents[1] / "notebooks" / folder / "compare.ipynb"
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]

@@ -223,26 +223,29 @@ def _cell(track: str, row: Row, rows: list[Row], columns: dict[str, list[Step]])
     return f'<td rowspan="{height}" style="{_CELL}">{_pre(step.code, marked)}</td>'
 
 
-def dictionary(entries: Sequence[Sequence[str]]) -> HTML:
-    """Show calls that do the same: for each entry its pattern in a line of its own, and below it a call in each track.
+def dictionary(entries: Sequence[Sequence[str]], columns: Sequence[str] = tuple(TRACKS.values())) -> HTML:
+    """Show calls that do the same: for each entry its pattern in a line of its own, and below it a call in each column.
 
     Args:
-        entries: of four texts each: the pattern, and the code in NumPy, PyTorch and Keras.
+        entries: the pattern, and the code of each column.
+        columns: their titles.
 
     Raises:
-        ValueError: if there is no entry, or one has not four texts.
+        ValueError: if there is no entry, or one has not as many texts.
     """
-    if not entries or any(len(entry) != 4 for entry in entries):
-        raise ValueError("entries: expected one or more, each of a pattern and a call in the three tracks")
-    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in TRACKS.values())
+    if not entries or any(len(entry) != 1 + len(columns) for entry in entries):
+        raise ValueError(f"entries: expected one or more, each of a pattern and a call in {', '.join(columns)}")
+    head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{each}</th>' for each in columns)
     rows = []
     for pattern, *calls in entries:
         # A pattern is never broken; a call may be.
         line = f'<pre style="{_CODE};white-space:pre;font-weight:600">{html.escape(pattern)}</pre>'
-        rows.append(f'<tr style="{_GROUND}"><th colspan="3" scope="rowgroup" style="{_CELL}">{line}</th></tr>')
+        rows.append(
+            f'<tr style="{_GROUND}"><th colspan="{len(columns)}" scope="rowgroup" style="{_CELL}">{line}</th></tr>'
+        )
         cells = "".join(f'<td style="{_CELL}">{_pre(call)}</td>' for call in calls)
         rows.append(f'<tr style="{_GROUND}">{cells}</tr>')
-    label = f"{len(entries)} patterns, and the call in NumPy, PyTorch and Keras that does the same"
+    label = f"{len(entries)} patterns, and the call in {', '.join(columns[:-1])} and {columns[-1]} that does the same"
     return HTML(
         f'<table aria-label="{label}" style="{_TABLE}"><thead><tr style="{_GROUND}">{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"

@@ -1,8 +1,7 @@
 """Worker processes on this machine: started on the loopback interface alone, stopped by a time limit, and ended whatever happens.
 
 Two ways to start them. `spawn` runs a function of a module in several processes, as NumPy's notebook needs it. `run` starts
-commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow, which
-are copies of one process where that is safe, because TensorFlow takes seconds to import.
+commands, one for each process; `torchrun` starts PyTorch's own launcher with it, and `cluster` the workers of TensorFlow.
 
 In the folder `workers`: commands in `commands.py`, the launchers in `launchers.py`, what concerns the network in `network.py`.
 """

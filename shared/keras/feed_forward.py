@@ -48,8 +48,8 @@ class FeedForward(layers.Layer):
         self.d_model = d_model
         self.d_ff = d_ff
         self.activation = activation
-        self.expand = layers.Dense(d_ff, dtype=self.dtype_policy)
-        self.contract = layers.Dense(d_model, dtype=self.dtype_policy)
+        self.expand = layers.Dense(d_ff, name="expand", dtype=self.dtype_policy)
+        self.contract = layers.Dense(d_model, name="contract", dtype=self.dtype_policy)
         self.dropout = layers.Dropout(dropout, dtype=self.dtype_policy)
         self.supports_masking = True
 

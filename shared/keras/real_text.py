@@ -72,7 +72,7 @@ def attention_weights(model: GPTModel, tokens: Integer[Any, "length"]):
 # %% ../../notebooks/15_real_text/keras.ipynb #build-lora-code
 @checked
 def add_lora(model: GPTModel, rank: int, lora_alpha: float) -> GPTModel:
-    """Freeze a model, and give each query and value projection an adapter; the model.
+    """Freeze a model, and give its query and value projections adapters; return it.
 
     Compile the model after this. Source: Hu et al. 2021, section 4.2, for the choice of
     projections.

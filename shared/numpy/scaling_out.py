@@ -125,7 +125,7 @@ def _join(rank: int, barrier: Any, name: str, shape: tuple, function, arguments)
         buffers = np.ndarray(shape, buffer=memory.buf)
         return function(Group(rank, barrier, buffers), *arguments)
     finally:
-        buffers = None
+        buffers = None  # no array may be left when the memory is closed
         memory.close()
 
 
@@ -204,6 +204,7 @@ def parallel_step(
 
     group None is one process.
     """
+    # a worker alone has the sum already
     add = group.all_reduce if group is not None else np.copy
 
     # 1 predict

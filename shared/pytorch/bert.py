@@ -34,7 +34,7 @@ def mask_tokens(
     """Choose tokens to predict, and hide them: 80 % [MASK], 10 % random, 10 % kept.
 
     Returns the inputs, and the targets: the token where it was chosen, -100 elsewhere,
-    both int64, because the smaller types can't hold -100 or mask_id.
+    both int64: uint8 can't hold -100, nor int8 a large id.
     special_ids, of [PAD], [MASK] and the like, are never chosen and never drawn.
     generator draws the numbers, on its device; None is PyTorch's global one.
     Source: Devlin et al. 2019, sections 3.1 and A.1.

@@ -137,7 +137,7 @@ def _widest(device: torch.device) -> torch.dtype:
 def _next_log_probabilities(
     model: Any, target: Tensor, memory: Tensor, memory_mask: Tensor
 ) -> Tensor:
-    """Of every token after each target (rows, length_t): (rows, vocab_size)."""
+    """Of each next token, (rows, vocab_size), after targets (rows, length_t)."""
     # 1 find the logits at the last position
     features = model.decode(target, memory, memory_mask)
     logits = model.project(features[:, -1:])[:, 0]
@@ -224,10 +224,11 @@ def beam_search(
 ) -> tuple[Integer[Tensor, "batch length_t"], Float[Tensor, "batch"]]:
     """Write a target for each source, keeping the best few at every step.
 
-    Returns the best of each that is kept at the end, as `greedy_decode` does, and its
+    Returns the best target that is left for each source, as `greedy_decode` does, and its
     score: the log-probability of all tokens after the start, divided by the length
     penalty, in float64 (float32 on Apple's GPUs).
-    beam_width 1 is greedy decoding; the larger length_penalty, from 0, the longer.
+    beam_width 1 is greedy decoding. A larger length_penalty, 0 or more, makes targets
+    longer.
     Source: Wu et al. 2016, section 7, equation 14, without the coverage penalty.
     """
     check_decoding(model, source, max_length, start_id, end_id)

@@ -1,10 +1,16 @@
 """Chapter 16: what the notebooks do not show. Their cells prove each engine equal to one process."""
 
+import contextlib
 import copy
+import os
+import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from dictionaries import assert_same
 from torch import nn
 
 import shared.numpy.scaling_out as in_numpy
@@ -23,16 +29,6 @@ def test_every_row_is_some_workers_row(track, rows, workers):
     given = np.arange(2 * rows).reshape(rows, 2)
     parts = [np.asarray(module.shard_batch(array(given), rank, workers)) for rank in range(workers)]
     for part, expected in zip(parts, np.array_split(given, workers), strict=True):
-        np.testing.assert_array_equal(part, expected)
-
-
-@pytest.mark.parametrize(("rows", "workers"), [(8, 3), (5, 4), (6, 4), (7, 1), (3, 3)])
-@pytest.mark.keras
-def test_keras_divides_rows_as_the_others_do(rows, workers):
-    import shared.keras.scaling_out as in_keras
-
-    parts = [np.asarray(in_keras.shard_batch(np.arange(rows), rank, workers)) for rank in range(workers)]
-    for part, expected in zip(parts, np.array_split(np.arange(rows), workers), strict=True):
         np.testing.assert_array_equal(part, expected)
 
 
@@ -289,9 +285,9 @@ def test_attention_counts_the_heads_that_it_gets():
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path):
     assert in_pytorch.newest(tmp_path) is None
-    for name in ("step-000009", "step-000010", "part"):
+    for name in ("step-999999", "step-1000000", "part"):
         (tmp_path / name).mkdir()
-    assert in_pytorch.newest(tmp_path).name == "step-000010"
+    assert in_pytorch.newest(tmp_path).name == "step-1000000"
 
 
 @pytest.mark.parametrize(
@@ -300,14 +296,14 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path):
 def test_bad_input_is_told_before_the_workers_meet(engine, world_size, name, monkeypatch):
     monkeypatch.setattr("sys.argv", ["scaling_out", engine])
     monkeypatch.setenv("WORLD_SIZE", str(world_size))
-    monkeypatch.setattr(in_pytorch, "join_group", lambda: pytest.fail("the workers met"))
+    monkeypatch.setattr(in_pytorch, "join_group", lambda timeout: pytest.fail("the workers met"))
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         in_pytorch.main()
 
 
 @pytest.mark.parametrize(("gpus", "backend"), [(0, "gloo"), (1, "gloo"), (2, "nccl")])
 def test_nccl_is_chosen_where_each_worker_has_a_gpu(gpus, backend, monkeypatch):
-    for name, value in {"RANK": 3, "WORLD_SIZE": 4, "LOCAL_RANK": 1, "LOCAL_WORLD_SIZE": 2}.items():
+    for name, value in {"RANK": 3, "WORLD_SIZE": 4, "LOCAL_RANK": 0 if gpus == 1 else 1, "LOCAL_WORLD_SIZE": 2}.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.delenv(in_pytorch.STORE, raising=False)
     used, joined = [], {}
@@ -316,10 +312,11 @@ def test_nccl_is_chosen_where_each_worker_has_a_gpu(gpus, backend, monkeypatch):
     monkeypatch.setattr(
         in_pytorch.dist, "init_process_group", lambda name, **options: joined.update(options, name=name)
     )
-    device = in_pytorch.join_group()
+    with pytest.warns(UserWarning, match="2 workers and 1 GPUs") if gpus == 1 else contextlib.nullcontext():
+        device = in_pytorch.join_group()
     assert joined["name"] == backend and joined["rank"] == 3 and joined["world_size"] == 4
     assert device == (torch.device("cuda", 1) if gpus == 2 else torch.device("cpu"))
-    assert used == ([device] if gpus == 2 else [])
+    assert used == ([device] if gpus == 2 else []) and joined.get("device_id") == (device if gpus == 2 else None)
 
 
 def test_the_ring_costs_what_the_formula_says():
@@ -372,6 +369,66 @@ def test_accumulated_parts_are_exchanged_once_and_make_the_step_of_the_batch(gro
         torch.testing.assert_close(weight, whole.get_parameter(name), rtol=0, atol=1e-12)
 
 
+def test_counts_are_exact_in_a_model_of_bfloat16():
+    """257 tokens: bfloat16 has no such number."""
+    model = in_pytorch.GPTModel(**in_pytorch.CONFIG).bfloat16()
+    inputs = torch.ones(257, 1, dtype=torch.int64)
+    before = torch.nn.functional.cross_entropy(model(inputs).flatten(0, 1), inputs.flatten(), reduction="sum").item()
+    loss = in_pytorch.parallel_step(model, torch.optim.SGD(model.parameters(), 0.1), inputs, inputs, None)
+    assert loss == pytest.approx(before / 257, rel=1e-12)
+
+
+def test_a_checkpoint_of_another_model_is_refused_before_anything_is_changed(group_of_one, tmp_path):
+    model = in_pytorch.make_model()
+    in_pytorch.save_sharded(tmp_path, model, torch.optim.AdamW(model.parameters()), 1)
+    other = in_pytorch.GPTModel(**{**in_pytorch.CONFIG, "d_ff": 48}).double()
+    adam, before = torch.optim.AdamW(other.parameters()), get_weights(other)
+    with pytest.raises(ValueError, match="another model"):
+        in_pytorch.load_sharded(tmp_path / "step-000001", other, adam)
+    assert not adam.state
+    for name, array in get_weights(other).items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+def test_the_gradient_of_the_batch_is_clipped(group_of_one):
+    """Not each worker's own: in a group of one, that of the wrapped model, at its length."""
+    inputs, targets = map(torch.tensor, in_numpy.grammar.batch_at(23, 6, 16))
+    model = in_pytorch.make_model()
+    adam = torch.optim.SGD(model.parameters(), 0.1)
+    in_pytorch.parallel_step(model, adam, inputs, targets, None, ignore_index=0, max_norm=0.2)
+    norm = torch.nn.utils.get_total_norm([each.grad for each in model.parameters()])
+    assert norm.item() == pytest.approx(0.2, rel=1e-4)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.keras
+def test_replicas_of_one_process_train_different_rows():
+    """As with several GPUs on a worker: two devices in place of one train the model of one."""
+    from shared.frameworks import processes
+
+    [written] = processes.run([[sys.executable, "-c", textwrap.dedent(TWO_DEVICES)]], [{"KERAS_BACKEND": "tensorflow"}])
+    assert written.splitlines()[-1] == "2 replicas, equal: True"
+
+
+TWO_DEVICES = """
+    import shared.notebook
+    import numpy as np
+    import tensorflow as tf
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    import shared.keras.scaling_out as scaling_out
+
+    scaling_out.compute_in_float64()
+    scaling_out.multi_worker = lambda: tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    runs = [scaling_out.train_tensorflow(engine, steps=4) for engine in ("one", "workers")]
+    weights = [scaling_out.get_weights(run["model"]) for run in runs]
+    same = all(np.abs(weights[0][name] - weights[1][name]).max() < 1e-12 for name in weights[0])
+    losses = np.abs(np.subtract(runs[0]["losses"], runs[1]["losses"])).max() < 1e-12
+    print(runs[1]["metadata"]["workers"], "replicas, equal:", bool(same and losses))
+"""
+
+
 def test_a_run_that_is_done_has_nothing_left_to_do(group_of_one, tmp_path, monkeypatch):
     """As after a restart: the last step was saved, also where save_every doesn't divide the steps."""
     device = torch.device("cpu")
@@ -381,3 +438,23 @@ def test_a_run_that_is_done_has_nothing_left_to_do(group_of_one, tmp_path, monke
     assert again == [] and metadata["bytes"] > 0
     for name, value in weights.items():
         np.testing.assert_array_equal(same[name], value)
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_every_call_of_the_dictionary_runs_as_typed_with_two_workers(tmp_path, monkeypatch):
+    from shared.frameworks import processes
+
+    here = Path(__file__).resolve().parent
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(here), str(here.parent))))
+    import dictionary_worker
+
+    processes.torchrun("dictionary_worker", "2", tmp_path / "2.npz", workers=2)
+    processes.virtual_devices("dictionary_worker", "3", tmp_path / "3.npz", workers=2)
+    command = [sys.executable, "-m", "dictionary_worker", "4", tmp_path / "4.npz"]
+    processes.run([command], [{"KERAS_BACKEND": "tensorflow"}])
+    columns = in_numpy.in_threads(dictionary_worker.in_numpy, 2, 100)
+    columns += [dict(np.load(tmp_path / f"{column}.npz")) for column in (2, 3, 4)]
+    assert_same(columns, dictionary_worker.SAME)
+    np.testing.assert_array_equal(columns[0]["add up over all workers"], 2 * dictionary_worker.X)

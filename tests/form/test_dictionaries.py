@@ -7,6 +7,9 @@ import re
 import keras
 import pytest
 import torch
+import torch.distributed.checkpoint
+import torch.distributed.fsdp
+import torch.distributed.tensor.parallel
 from reading import NOTEBOOKS, code, for_each_chapter, read
 
 LIBRARIES = {"torch": torch, "keras": keras, "F": torch.nn.functional}

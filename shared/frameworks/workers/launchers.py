@@ -1,18 +1,14 @@
 """Each framework's own way to start workers on this machine: torchrun, a cluster of TensorFlow, virtual devices of JAX."""
 
-import contextlib
-import importlib
 import json
 import os
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable
 from typing import Any
 
 from shared import private
 from shared.checks import check_positive
-from shared.frameworks.workers.commands import follow_parent, run, status_of
+from shared.frameworks.workers.commands import follow_parent, run
 from shared.frameworks.workers.network import free_ports, leave_network
 
 STORE = "THREE_WAYS_STORE"  # the file through which PyTorch's workers find one another on one machine
@@ -65,10 +61,9 @@ def cluster(module: str, *arguments: Any, workers: int = 2, timeout: float = 120
 
 
 def _start_cluster() -> None:
-    """What `cluster` starts: a process that leaves the network, imports the module, and becomes as many as there are workers."""
+    """What `cluster` starts: a process that leaves the network, and starts the workers."""
     _, module, config, *arguments = sys.argv
     tasks, timeout = json.loads(config)
-    environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     if not leave_network() and os.environ.get(OPEN_NETWORK) != "1":
         sys.exit(
             "TensorFlow's workers were not started. They listen on every network of this machine and obey anyone who connects, and "
@@ -76,49 +71,12 @@ def _start_cluster() -> None:
             f"Where you trust everyone who can reach this machine, allow it: os.environ['{OPEN_NETWORK}'] = '1' before this cell, "
             f"or {OPEN_NETWORK}=1 before the command."
         )
-    importlib.import_module("shared.notebook")  # TensorFlow comes after triton, and says nothing
-    main = importlib.import_module(module).main
-    if not _has_one_thread():  # a copy of a process with several may wait forever for one that it doesn't have
-        follow_parent()
-        commands = [_main_of(module, *arguments)] * len(tasks)
-        try:
-            print(*run(commands, environments, timeout), sep="", end="")
-        except (RuntimeError, TimeoutError) as error:
-            sys.exit(str(error))
-        return
-    sys.argv = [module, *arguments]
-    workers = {_copy_of_this_process(main, changes): index for index, changes in enumerate(environments)}
     follow_parent()
-    while workers:
-        process, status = os.wait()
-        if status:
-            sys.exit(f"worker {workers[process]} failed ({status_of(os.waitstatus_to_exitcode(status))})")
-        del workers[process]
-
-
-def _has_one_thread() -> bool:
-    """Whether this process can be copied; only Linux tells."""
-    with contextlib.suppress(OSError):
-        return len(os.listdir("/proc/self/task")) == 1
-    return False
-
-
-def _copy_of_this_process(function: Callable, changes: dict[str, str]) -> int:
-    """The number of a new process that calls the function with a changed environment, and ends."""
-    sys.stdout.flush()
-    process = os.fork()
-    if process:
-        return process
-    status = 1
+    environments = [{"TF_CONFIG": json.dumps(task)} for task in tasks]
     try:
-        os.environ.update(changes)
-        function()
-        status = 0
-    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        os._exit(status)
+        print(*run([_main_of(module, *arguments)] * len(tasks), environments, timeout), sep="", end="")
+    except (RuntimeError, TimeoutError) as error:
+        sys.exit(str(error))
 
 
 def virtual_devices(module: str, *arguments: Any, workers: int = 2, timeout: float = 120) -> str:
