@@ -24,6 +24,7 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.elastic.multiprocessing.errors import record
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -76,7 +77,8 @@ def join_group(timeout: float = 60) -> torch.device:
     if on_gpu:
         torch.cuda.set_device(device)
         options["device_id"] = device
-    dist.init_process_group("nccl" if on_gpu else "gloo", **options)
+    # gloo beside nccl: checkpoints are planned on the CPU
+    dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", **options)
     return device
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-shard
@@ -113,6 +115,8 @@ def parallel_step(
     logits = model(inputs)
     # 2 add up this worker's losses
     rows = rearrange(logits, "b n words -> (b n) words")
+    # a sum in bfloat16 would be off in the third digit
+    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
     loss = F.cross_entropy(rows, targets.flatten(), **options)
     count = (targets != ignore_index).sum()
     # 3 add up losses and counts of all workers
@@ -166,6 +170,8 @@ def train_epochs(
 def demonstrate_loops(device: torch.device) -> tuple[dict, dict]:
     """The weights after a loop of DDP with either mean, and of one process."""
     group = dist.group.WORLD
+    if BATCH % group.size():
+        raise ValueError(f"{BATCH} rows can't be divided among {group.size()} workers")
     found = {"mean of each worker": train_epochs(group, device, over_all=False)}
     found["mean of all tokens"] = train_epochs(group, device, over_all=True)
     found["one process"] = train_epochs(None, device, over_all=True)
@@ -180,7 +186,10 @@ def distribute(model: GPTModel, engine: str, mesh: DeviceMesh | None) -> nn.Modu
     """The model as an engine trains it; the mesh has the axes data and model."""
     check_choice(ENGINES, engine=engine)
     if engine in ("ddp", "accumulated"):
-        return DistributedDataParallel(model, process_group=mesh["data"].get_group())
+        group = mesh["data"].get_group()
+        # gradients lie where their messages are made, and not a second time
+        options = {"process_group": group, "gradient_as_bucket_view": True}
+        return DistributedDataParallel(model, **options)
     if engine == "fsdp":
         from torch.distributed.fsdp import fully_shard
 
@@ -234,8 +243,9 @@ def accumulated_step(
         last = index == len(parts) - 1
         # forward and backward: DDP decides in forward whether it will exchange
         with contextlib.nullcontext() if last else model.no_sync():
-            logits = rearrange(model(inputs), "b n words -> (b n) words")
-            loss = F.cross_entropy(logits, targets.flatten(), **options) / number
+            rows = rearrange(model(inputs), "b n words -> (b n) words")
+            rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+            loss = F.cross_entropy(rows, targets.flatten(), **options) / number
             (loss * group.size()).backward()
         total += loss.detach()
     optimizer.step()
@@ -289,7 +299,10 @@ def save_sharded(
 
     weights, moments = get_state_dict(model, optimizer)
     aside = folder / "part"
-    folder.mkdir(parents=True, exist_ok=True)
+    if dist.get_rank() == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(aside, ignore_errors=True)  # what a killed run has left
+    dist.barrier()
     state = {"model": weights, "optimizer": moments, "step": step}
     checkpoint.save(state, checkpoint_id=aside)
     if dist.get_rank() == 0:
@@ -300,7 +313,8 @@ def save_sharded(
 
 def newest(folder: Path) -> Path | None:
     """The last whole checkpoint of a folder, None if there is none."""
-    return max(folder.glob("step-*"), key=lambda path: int(path.name[5:]), default=None)
+    found = [each for each in folder.glob("step-*") if each.name[5:].isdigit()]
+    return max(found, key=lambda each: int(each.name[5:]), default=None)
 
 
 def load_sharded(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
@@ -334,8 +348,9 @@ def load_sharded(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
     )  # makes moments, if there are none
     state = {"model": weights, "optimizer": moments, "step": 0}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "torch.distributed is disabled")  # one process
-        checkpoint.load(state, checkpoint_id=path)
+        warnings.filterwarnings("ignore", "torch.distributed is disabled")
+        # each worker reads what it needs, without asking the others
+        checkpoint.load(state, checkpoint_id=path, no_dist=True)
     parts = {"model_state_dict": state["model"], "optim_state_dict": state["optimizer"]}
     set_state_dict(model, optimizer, **parts)
     return state["step"]
@@ -367,7 +382,8 @@ def train(
 
     begin is a checkpoint to go on from. With a folder, a checkpoint is written every
     save_every steps and at the end, and the run goes on from the newest one that is
-    there; if that is of the last step, there is nothing left to do, and no loss.
+    there; if that is of the last step or a later one, nothing is left to do, and there
+    is no loss.
     kill=(rank, step) ends that worker in that step, once, to see what happens.
     """
     rank = workers = None
@@ -380,12 +396,15 @@ def train(
         group = mesh["data"].get_group()
         shard, num_shards = mesh["data"].get_local_rank(), shape[0]
     model = distribute(make_model(job).to(device), engine, mesh)
-    # foreach would join weights that are in parts and weights that are whole
-    options = {"weight_decay": 0.0, "foreach": False}
+    # foreach joins all weights, and can't join weights in parts with whole ones
+    options = {"weight_decay": 0.0, "foreach": False if engine == "tensor" else None}
     optimizer = torch.optim.AdamW(model.parameters(), RATE, **options)
     start, losses, seconds = 0, [], []
     if folder is not None:
-        begin = newest(folder) or begin
+        # rank 0 looks, so that all go on from the same step
+        found = [newest(folder)]
+        dist.broadcast_object_list(found, src=0)
+        begin = found[0] or begin
     if begin is not None:
         start = load_sharded(begin, model, optimizer)
     for step in range(start, steps):
@@ -424,7 +443,7 @@ def demonstrate_sharded(device: torch.device) -> tuple[dict, dict]:
     found = {}
     for engine in ("one", "ddp", "fsdp"):
         model = distribute(make_model().to(device), engine, mesh)
-        optimizer = torch.optim.AdamW(model.parameters(), RATE, foreach=False)
+        optimizer = torch.optim.AdamW(model.parameters(), RATE)
         group = None if engine == "one" else dist.group.WORLD
         for batch in batches:
             rows = [torch.tensor(each, device=device) for each in batch]
@@ -458,6 +477,8 @@ def demonstrate_sharded(device: torch.device) -> tuple[dict, dict]:
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #pitfalls-uneven-code
 def demonstrate_uneven(device: torch.device) -> tuple[dict, dict]:
     """One worker has a batch fewer than the other, without and with join."""
+    if device.type == "cuda":
+        raise ValueError("uneven: on GPUs nccl ends the process instead of an error")
     rank, metadata = dist.get_rank(), {}
     batches = torch.ones(
         4 - rank, 2, 3, device=device
@@ -492,6 +513,7 @@ DEMONSTRATIONS = {"loops": demonstrate_loops, "no_sync": demonstrate_no_sync}
 DEMONSTRATIONS |= {"uneven": demonstrate_uneven, "sharded": demonstrate_sharded}
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-main
+@record  # torchrun shows a worker's traceback
 def main() -> None:
     """What `torchrun --nproc-per-node=2 -m shared.pytorch.scaling_out` starts."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -512,6 +534,8 @@ def main() -> None:
     if "tensor" in options.engines:
         divided |= {name: CONFIG[name] for name in ("num_heads", "d_ff")}
     check_workers(workers, **divided)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
     follow_parent()
     device = join_group(options.timeout)
     kill = tuple(map(int, options.kill.split(":"))) if options.kill else None
@@ -538,7 +562,10 @@ def main() -> None:
                 else:
                     print(f"{who}: step {options.steps} was reached before", flush=True)
         if options.out and dist.get_rank() == 0:
-            save_arrays(found, options.out / f"{name}.safetensors", metadata)
+            path = options.out / f"{name}.safetensors"
+            # a run that was done before keeps what it wrote then
+            if not path.exists() or engine in DEMONSTRATIONS or losses:
+                save_arrays(found, path, metadata)
     dist.barrier()
     dist.destroy_process_group()
 

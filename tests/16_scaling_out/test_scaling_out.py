@@ -287,6 +287,7 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path):
     assert in_pytorch.newest(tmp_path) is None
     for name in ("step-999999", "step-1000000", "part"):
         (tmp_path / name).mkdir()
+    (tmp_path / "step-1000001.bak").mkdir()
     assert in_pytorch.newest(tmp_path).name == "step-1000000"
 
 
@@ -301,7 +302,7 @@ def test_bad_input_is_told_before_the_workers_meet(engine, world_size, name, mon
         in_pytorch.main()
 
 
-@pytest.mark.parametrize(("gpus", "backend"), [(0, "gloo"), (1, "gloo"), (2, "nccl")])
+@pytest.mark.parametrize(("gpus", "backend"), [(0, "gloo"), (1, "gloo"), (2, "cpu:gloo,cuda:nccl")])
 def test_nccl_is_chosen_where_each_worker_has_a_gpu(gpus, backend, monkeypatch):
     for name, value in {"RANK": 3, "WORLD_SIZE": 4, "LOCAL_RANK": 0 if gpus == 1 else 1, "LOCAL_WORLD_SIZE": 2}.items():
         monkeypatch.setenv(name, str(value))
@@ -369,13 +370,64 @@ def test_accumulated_parts_are_exchanged_once_and_make_the_step_of_the_batch(gro
         torch.testing.assert_close(weight, whole.get_parameter(name), rtol=0, atol=1e-12)
 
 
-def test_counts_are_exact_in_a_model_of_bfloat16():
-    """257 tokens: bfloat16 has no such number."""
-    model = in_pytorch.GPTModel(**in_pytorch.CONFIG).bfloat16()
+def test_losses_and_counts_are_added_up_exactly_in_a_model_of_bfloat16(group_of_one):
+    """257 tokens: bfloat16 has no such number, and rounds a sum of losses in its third digit."""
     inputs = torch.ones(257, 1, dtype=torch.int64)
-    before = torch.nn.functional.cross_entropy(model(inputs).flatten(0, 1), inputs.flatten(), reduction="sum").item()
-    loss = in_pytorch.parallel_step(model, torch.optim.SGD(model.parameters(), 0.1), inputs, inputs, None)
-    assert loss == pytest.approx(before / 257, rel=1e-12)
+    model = in_pytorch.GPTModel(**in_pytorch.CONFIG).bfloat16()
+    logits = model(inputs).flatten(0, 1).double()
+    expected = torch.nn.functional.cross_entropy(logits, inputs.flatten()).item()
+    sgd = torch.optim.SGD(model.parameters(), 0.0)
+    assert in_pytorch.parallel_step(model, sgd, inputs, inputs, None) == pytest.approx(expected, rel=1e-6)
+    parts = list(zip(inputs.split(128), inputs.split(128)))
+    ddp = in_pytorch.DistributedDataParallel(model)
+    assert in_pytorch.accumulated_step(ddp, sgd, parts, group_of_one) == pytest.approx(expected, rel=1e-6)
+
+
+TWO_VIEWS = """
+    import sys
+    from pathlib import Path
+
+    import torch.distributed as dist
+
+    import shared.pytorch.scaling_out as scaling_out
+
+    def main():
+        folder = Path(sys.argv[1])
+        device = scaling_out.join_group()
+        scaling_out.train("fsdp", device, steps=2, folder=folder, save_every=1)
+        if dist.get_rank() == 1:  # a file system that hasn't heard of the last checkpoint
+            scaling_out.newest = lambda folder: folder / "step-000001"
+        losses, _, _ = scaling_out.train("fsdp", device, steps=4, folder=folder)
+        both = [None, None]
+        dist.all_gather_object(both, len(losses))
+        if dist.get_rank() == 0:
+            alone, _, _ = scaling_out.train("one", device, steps=4, begin=folder / "step-000002")
+            print("steps", *both, "and alone", len(alone), flush=True)
+        dist.barrier()
+        dist.destroy_process_group()
+
+    if __name__ == "__main__":
+        main()
+"""
+
+
+def test_all_workers_go_on_from_the_same_step_and_one_can_read_alone(tmp_path, monkeypatch):
+    from shared.frameworks import processes
+
+    (tmp_path / "two_views.py").write_text(textwrap.dedent(TWO_VIEWS))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    written = processes.torchrun("two_views", tmp_path / "run", workers=2)
+    assert written.splitlines()[-1] == "steps 2 2 and alone 2"
+
+
+def test_a_run_that_was_done_keeps_what_it_wrote(tmp_path):
+    from shared.frameworks import processes
+
+    given = ["ddp", "--steps", 2, "--out", tmp_path / "results", "--checkpoints", tmp_path / "saved"]
+    for _ in range(2):
+        processes.torchrun("shared.pytorch.scaling_out", *given, workers=2)
+    found, _ = in_pytorch.load_arrays(tmp_path / "results" / "ddp.safetensors")
+    assert len(found["losses"]) == 2
 
 
 def test_a_checkpoint_of_another_model_is_refused_before_anything_is_changed(group_of_one, tmp_path):
