@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.distributed.checkpoint
 import torch.distributed.fsdp
+import torch.distributed.optim
 import torch.distributed.tensor.parallel
 from reading import NOTEBOOKS, code, for_each_chapter, read
 
