@@ -65,31 +65,30 @@ def parallel_step(
     """Train on this worker's rows; return the mean loss over the rows of all workers.
 
     TensorFlow's part: call it inside of `strategy.run`, where group is
-    `tf.distribute.get_replica_context()`; group None is one process. If no target of
-    any worker counts, ValueError; InvalidArgumentError in a compiled step.
+    `tf.distribute.get_replica_context()`; group None is one process. Losses that layers
+    add (`model.losses`) are left out. If no target of any worker counts, ValueError;
+    InvalidArgumentError in a compiled step.
     """
     import tensorflow as tf
 
     add = group.all_reduce if group is not None else _alone
+    options = {"from_logits": True, "ignore_class": ignore_index}
     with tf.GradientTape() as tape:
         # 1 predict
-        logits = model(inputs, training=True)
+        logits = ops.cast(model(inputs, training=True), keras.config.floatx())
         check_classes(targets, logits.shape[-1], ignore_index)
         # 2 add up this worker's losses
-        options = {"from_logits": True, "ignore_class": ignore_index}
         losses = keras.losses.sparse_categorical_crossentropy(targets, logits, **options)
         loss = ops.sum(losses)
         count = ops.sum(ops.cast(targets != ignore_index, "float64"))
-    # 3 add up losses and counts of all workers
-    sums = add("SUM", ops.stack([ops.cast(loss, "float64"), count]))
-    total, number = ops.unstack(sums)
-    number = _counted(number, ignore_index)
+        # 3 add up losses and counts of all workers
+        sums = ops.stop_gradient(ops.stack([ops.cast(loss, "float64"), count]))
+        total, number = ops.unstack(add("SUM", sums))
+        number = _counted(number, ignore_index)
+        share = optimizer.scale_loss(loss / ops.cast(number, loss.dtype))
     # 4 find every gradient, divided by the count of all
     weights = model.trainable_variables
-    # output_gradients multiplies every gradient; apply divides by the scale again,
-    # which an optimizer may have against rounding to zero in float16
-    share = optimizer.scale_loss(ops.cast(1 / number, loss.dtype))
-    gradients = tape.gradient(loss, weights, output_gradients=share)
+    gradients = tape.gradient(share, weights)
     # 5 to 6 add up the gradients, and move
     optimizer.apply(gradients, weights)
     return total / number
@@ -138,7 +137,6 @@ def compute_in_float64() -> None:
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-jax
 def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
     """Train chapter 14's GPT on all devices of JAX, by `train_on_batch`."""
-    keras.utils.clear_session()  # layers without a name are counted from here on
     devices = keras.distribution.list_devices()
     if engine == "data":
         if BATCH % len(devices):
@@ -181,7 +179,6 @@ def train_tensorflow(
     """Train chapter 14's GPT on TensorFlow's workers, by a loop of our own."""
     import tensorflow as tf
 
-    keras.utils.clear_session()  # all workers make the same variables in the same order
     # one process has the strategy that does nothing
     strategy = multi_worker() if engine == "workers" else tf.distribute.get_strategy()
     workers = strategy.num_replicas_in_sync
@@ -261,7 +258,6 @@ def error_of_layer_norm() -> float:
 # %% ../../notebooks/16_scaling_out/keras.ipynb #pitfalls-fit-code
 def demonstrate_fit() -> tuple[dict, dict]:
     """What `fit` says under MultiWorkerMirroredStrategy."""
-    keras.utils.clear_session()
     with multi_worker().scope():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
         model.compile("sgd", "mse")
@@ -303,11 +299,15 @@ def main() -> None:
     for engine in options.engines:
         check_choice((*ENGINES.get(backend, ()), *DEMONSTRATIONS), engine=engine)
     follow_parent()
-    cluster = json.loads(os.environ.get("TF_CONFIG", "{}"))
-    is_first = cluster.get("task", {}).get("index", 0) == 0
-    if cluster:
+    config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+    task, cluster = config.get("task", {}), config.get("cluster", {})
+    first = {"type": "chief" if "chief" in cluster else "worker", "index": 0}
+    is_first = not config or task == first
+    if config:
         multi_worker()  # before anything else asks TensorFlow for a device
     for engine in options.engines:
+        # layers without a name are counted anew, as on all workers
+        keras.utils.clear_session()
         if engine in DEMONSTRATIONS:
             found, metadata = DEMONSTRATIONS[engine]()
         elif engine == "one" and not is_first:

@@ -246,6 +246,26 @@ def test_a_keras_optimizer_that_scales_the_loss_takes_the_same_step(keras_step):
             np.testing.assert_allclose(after[name], array, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.tensorflow
+@pytest.mark.keras
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_a_keras_step_in_16_bits_adds_up_and_counts_in_float32(policy):
+    """Enough tokens for a sum of losses that float16 can't hold."""
+    import keras
+
+    import shared.keras.scaling_out as in_keras
+
+    keras.config.set_dtype_policy(policy)
+    try:
+        keras.utils.set_random_seed(0)
+        model = in_keras.GPTModel(d_model=8, num_heads=2, d_ff=16, vocab_size=90, max_length=16)
+        inputs = keras.ops.convert_to_tensor(np.random.default_rng(0).integers(1, 90, (1200, 16)))
+        loss = float(in_keras.parallel_step(model, keras.optimizers.SGD(0.0), inputs, inputs, None))
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert loss == pytest.approx(np.log(90), rel=0.05)
+
+
 def test_a_step_in_pytorch_alone_is_that_of_numpy():
     inputs, targets = in_numpy.grammar.batch_at(23, 8, 16)
     ours = GPTModel(**in_numpy.CONFIG, rng=1)
@@ -454,12 +474,12 @@ def test_the_gradient_of_the_batch_is_clipped(group_of_one):
 
 @pytest.mark.tensorflow
 @pytest.mark.keras
-def test_replicas_of_one_process_train_different_rows():
+def test_replicas_of_one_process_train_different_rows_and_can_be_clipped():
     """As with several GPUs on a worker: two devices in place of one train the model of one."""
     from shared.frameworks import processes
 
     [written] = processes.run([[sys.executable, "-c", textwrap.dedent(TWO_DEVICES)]], [{"KERAS_BACKEND": "tensorflow"}])
-    assert written.splitlines()[-1] == "2 replicas, equal: True"
+    assert written.splitlines()[-2:] == ["2 replicas, equal: True", "clipped, equal: True"]
 
 
 TWO_DEVICES = """
@@ -472,12 +492,47 @@ TWO_DEVICES = """
     import shared.keras.scaling_out as scaling_out
 
     scaling_out.compute_in_float64()
-    scaling_out.multi_worker = lambda: tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    scaling_out.multi_worker = lambda: mirrored
     runs = [scaling_out.train_tensorflow(engine, steps=4) for engine in ("one", "workers")]
     weights = [scaling_out.get_weights(run["model"]) for run in runs]
     same = all(np.abs(weights[0][name] - weights[1][name]).max() < 1e-12 for name in weights[0])
     losses = np.abs(np.subtract(runs[0]["losses"], runs[1]["losses"])).max() < 1e-12
     print(runs[1]["metadata"]["workers"], "replicas, equal:", bool(same and losses))
+
+    def clipped(strategy):
+        # three steps: the sum of the gradients, clipped, and each replica's share of it
+        batches = [scaling_out.grammar.batch_at(step, 8, 16) for step in range(3)]
+        rows = tuple(np.concatenate(arrays) for arrays in zip(*batches))
+        with strategy.scope():
+            model, optimizer = scaling_out.make_model(), scaling_out.make_optimizer()
+            optimizer.build(model.trainable_variables)
+
+        class AddsUpFirst:
+            scale_loss = staticmethod(lambda loss: loss)
+
+            @staticmethod
+            def apply(gradients, weights):
+                group = tf.distribute.get_replica_context()
+                gradients = group.all_reduce("SUM", [tf.convert_to_tensor(each) for each in gradients])
+                gradients, _ = tf.clip_by_global_norm(gradients, 0.2)
+                optimizer.apply([each / group.num_replicas_in_sync for each in gradients], weights)
+
+        @tf.function(autograph=False)
+        def step_of_all(inputs, targets):
+            def step(inputs, targets):
+                group = tf.distribute.get_replica_context()
+                return scaling_out.parallel_step(model, AddsUpFirst, inputs, targets, group, ignore_index=0)
+
+            strategy.run(step, (inputs, targets))
+
+        dataset = tf.data.Dataset.from_tensor_slices(rows).batch(8)
+        for batch in strategy.experimental_distribute_dataset(dataset):
+            step_of_all(*batch)
+        return scaling_out.get_weights(model)
+
+    one, two = clipped(tf.distribute.get_strategy()), clipped(mirrored)
+    print("clipped, equal:", all(np.abs(one[name] - two[name]).max() < 1e-12 for name in one))
 """
 
 
