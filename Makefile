@@ -3,7 +3,7 @@
 PYTHON ?= python3
 
 COMMANDS := setup lab test test-backends test-orders test-processors test-seeds evidence book slides students browser pictures \
-	platforms pins export run tidy pretrain lint bench clean
+	platforms pins export run tidy pretrain lint bench differences clean
 
 .PHONY: help $(COMMANDS)
 

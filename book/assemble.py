@@ -25,6 +25,9 @@ MAP = "notebooks/00_start_here.ipynb"
 # Pages beside the chapters, and what the side bar calls them; the map is the first.
 BESIDE = {
     MAP: "The map",
+    "notebooks/00_which_framework.ipynb": "Which framework?",
+    "notebooks/00_by_symptom.ipynb": "By symptom",
+    "notebooks/00_jax.ipynb": "JAX, on one page",
     "notebooks/00_glossary.ipynb": "Glossary",
     "notebooks/00_conventions.ipynb": "Conventions",
 }

@@ -10,10 +10,12 @@ import numpy as np
 
 from shared.arrays import as_numpy
 
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+
 
 def rows_of(folder: str) -> list[tuple[str, ...]]:
-    """What is done, and the call in each column, a tuple for each row."""
-    page = Path(__file__).resolve().parents[1] / "notebooks" / folder / "compare.ipynb"
+    """What is done, and the call in each column, a tuple for each row; a chapter's folder, or a notebook beside the chapters."""
+    page = NOTEBOOKS / folder if folder.endswith(".ipynb") else NOTEBOOKS / folder / "compare.ipynb"
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     [source] = ["".join(cell["source"]) for cell in cells if cell["id"] == "dictionary-calls"]
     return ast.literal_eval(ast.parse(source).body[0].value.args[0])

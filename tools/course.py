@@ -256,6 +256,12 @@ def bench(environment: Environment, arguments: argparse.Namespace) -> None:
         environment.run(environment.python, script)
 
 
+def differences(environment: Environment, arguments: argparse.Namespace) -> None:
+    """ask other versions of Keras and PyTorch what the course says of these; needs a network and some 15 GB"""
+    environment.set_up("test")
+    environment.run(environment.python, "tools/differences.py")
+
+
 def clean(environment: Environment, arguments: argparse.Namespace) -> None:
     """remove everything that can be made again"""
     found = [ROOT / name for name in (*edition.MADE_AGAIN, "slides")] + list(ROOT.glob("*.egg-info"))
@@ -272,7 +278,8 @@ def main() -> None:
         function.__name__.replace("_", "-"): function
         for function in (
             setup, lab, test, test_backends, test_orders, test_processors, test_seeds, evidence, book, slides, students,
-            browser, pictures, platforms, pins, export, run, tidy, pretrain, lint, bench, clean,
+            browser, pictures, platforms, pins, export, run, tidy, pretrain, lint, bench, differences,
+            clean,
         )
     }  # fmt: skip
     parser = argparse.ArgumentParser(

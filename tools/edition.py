@@ -19,6 +19,7 @@ MADE_AGAIN = (
     ".hypothesis",
     ".paragraphs",
     ".evidence",
+    ".differences",
     "__pycache__",
     ".ipynb_checkpoints",
     "_build",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from installation import ROOT
 
+COMPARE = {"compare.ipynb", "00_jax.ipynb", "00_which_framework.ipynb"}  # they need all frameworks
+
 
 def chapter_folder(chapter: str) -> Path:
     """The folder of a chapter, named by its number or its name."""
@@ -37,7 +39,7 @@ def track_notebooks(track: str, chapter: str | None) -> list[str]:
     """The map and the notebooks of one track: what can be run where nothing but this track is installed."""
     names = [f"{chapter_folder(chapter).name}/{track}.ipynb"] if chapter else ["00_*.ipynb", f"*/{track}.ipynb"]
     found = (path for name in names for path in (ROOT / "notebooks").glob(name))
-    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.name not in COMPARE)
 
 
 def has_mark(path: Path, number: str) -> bool:

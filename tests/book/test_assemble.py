@@ -73,8 +73,8 @@ def course(tmp_path) -> Path:
     """The folder of a small course with nothing wrong: two chapters of four notebooks each."""
     first = code("print(1)", 1, PRINTED) | {"id": "first"}
     write(tmp_path, "notebooks/00_start_here.ipynb", markdown("# The map\n\nText."), first)
-    write(tmp_path, "notebooks/00_glossary.ipynb", markdown("# Glossary\n\nText."))
-    write(tmp_path, "notebooks/00_conventions.ipynb", markdown("# Conventions\n\nText."))
+    for path in set(assemble.BESIDE) - {assemble.MAP}:
+        write(tmp_path, path, markdown("# A page\n\nText."))
     table(tmp_path, "first", "second")
     for chapter in ("01_first", "02_second"):
         for track in ("numpy", "pytorch", "keras"):

@@ -29,7 +29,7 @@ def takes_length_first(call: str) -> bool:
     for node in ast.walk(ast.parse(call)):
         layer = getattr(torch.nn, getattr(getattr(node, "func", None), "attr", ""), None)
         told = {keyword.arg for keyword in getattr(node, "keywords", [])}
-        if layer is not None and "batch_first" in inspect.signature(layer).parameters.keys() - told:
+        if inspect.isclass(layer) and "batch_first" in inspect.signature(layer).parameters.keys() - told:
             return True
     return False
 

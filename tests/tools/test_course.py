@@ -179,6 +179,7 @@ def test_one_track_is_tested_by_its_notebooks():
     assert selection.track_notebooks("keras", "06") == ["notebooks/06_attention/keras.ipynb"]
     all_of_numpy = selection.track_notebooks("numpy", None)
     assert len(all_of_numpy) >= 16 and "notebooks/00_start_here.ipynb" in all_of_numpy
+    assert "notebooks/00_jax.ipynb" not in all_of_numpy  # it needs all frameworks
 
 
 def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):

@@ -97,8 +97,8 @@ def test_everything_imported_is_a_direct_dependency():
         "ziamath": ["ziamath"],
         "docutils": ["docutils"],
     }  # of other targets than `make test`
-    own = {path.stem for folder in ("tools", "book", "tests/form") for path in (ROOT / folder).glob("*.py")}
-    local = {"shared", "conftest", "blocks", "classifiers", "dictionaries", *own, *sys.stdlib_module_names}
+    own = {path.stem for folder in ("tools", "book", "tests") for path in (ROOT / folder).rglob("*.py")}
+    local = {"shared", *own, *sys.stdlib_module_names}
     for name in imported_modules() - local:
         assert {each.lower() for each in distributions[name]} & known, (
             f"{name} is imported and pyproject.toml does not name it"
