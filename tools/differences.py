@@ -47,6 +47,11 @@ ROWS = {
             "same = np.allclose(ops.convert_to_numpy(attention(x, x, attention_mask=mask)), ops.convert_to_numpy(asked), atol=1e-5)\n"
             "print('as asked for' if same else 'something else')"
         ),
+        "largest number of an attention's first kernel, 32 features in 2 heads": (
+            "attention = layers.MultiHeadAttention(2, 16)\n"
+            "attention.build((None, 4, 32), (None, 4, 32))\n"
+            "print(f'{np.abs(attention.get_weights()[0]).max():.2f}')"
+        ),
         "fit with a seed has one order in every epoch (TensorFlow)": (
             "keras.utils.set_random_seed(0)\n"
             "seen = []\n"
