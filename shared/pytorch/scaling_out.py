@@ -343,9 +343,8 @@ def load_sharded(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
             f"{path.name} is a checkpoint of another model: {name} has shape "
             f"{sizes.get(name)}, expected {wanted.get(name)}"
         )
-    weights, moments = get_state_dict(
-        model, optimizer
-    )  # makes moments, if there are none
+    # makes moments, if there are none
+    weights, moments = get_state_dict(model, optimizer)
     state = {"model": weights, "optimizer": moments, "step": 0}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "torch.distributed is disabled")
@@ -449,8 +448,7 @@ def demonstrate_sharded(device: torch.device) -> tuple[dict, dict]:
             rows = [torch.tensor(each, device=device) for each in batch]
             if engine != "one":
                 rows = [shard_batch(each, rank, workers) for each in rows]
-            clipped = {"ignore_index": 0, "max_norm": 0.2}
-            parallel_step(model, optimizer, *rows, group, **clipped)
+            parallel_step(model, optimizer, *rows, group, ignore_index=0, max_norm=0.2)
         weights = full_weights(model, make_model())
         found |= {f"{engine}/{name}": array for name, array in weights.items()}
 
@@ -480,9 +478,8 @@ def demonstrate_uneven(device: torch.device) -> tuple[dict, dict]:
     if device.type == "cuda":
         raise ValueError("uneven: on GPUs nccl ends the process instead of an error")
     rank, metadata = dist.get_rank(), {}
-    batches = torch.ones(
-        4 - rank, 2, 3, device=device
-    )  # four for worker 0, three for worker 1
+    # four for worker 0, three for worker 1
+    batches = torch.ones(4 - rank, 2, 3, device=device)
     impatient = dist.new_group(timeout=timedelta(seconds=1))
     layer = nn.Linear(3, 1).to(device)
     model = DistributedDataParallel(layer, process_group=impatient)

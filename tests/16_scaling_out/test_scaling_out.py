@@ -462,8 +462,8 @@ def test_a_checkpoint_of_another_model_is_refused_before_anything_is_changed(gro
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 
 
-def test_the_gradient_of_the_batch_is_clipped(group_of_one):
-    """Not each worker's own: in a group of one, that of the wrapped model, at its length."""
+def test_a_step_moves_by_the_clipped_gradient():
+    """The notebook clips with two workers, and compares with one process; here the length of what is left is asked for."""
     inputs, targets = map(torch.tensor, in_numpy.grammar.batch_at(23, 6, 16))
     model = in_pytorch.make_model()
     adam = torch.optim.SGD(model.parameters(), 0.1)
