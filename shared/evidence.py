@@ -11,7 +11,7 @@ beside the notebooks, in `evidence.json`.
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,14 +38,18 @@ def show(
 
 
 def learned(
-    label: str, values: float | Sequence[float], below: float | None = None, above: float | None = None
+    label: str,
+    values: float | Sequence[float] | Callable[[], float],
+    below: float | None = None,
+    above: float | None = None,
 ) -> None:
     """Print what training reaches: the mean over several runs, and the bound that this mean must keep.
 
     Args:
         label: what was measured, and on which part of the data; it names the claim in the chapter's stored table.
         values: a value for each of five runs or more; or the page's own single value, where the runs take too long for a
-            page and their values come from the stored table.
+            page and their values come from the stored table; or a function that measures one, where a single run takes too
+            long: only `make evidence` calls it.
         below, above: the bound; one of the two.
 
     Raises:
@@ -55,6 +59,12 @@ def learned(
         ValueError: if two to four values are given, which are too few to know their spread.
     """
     name, bound = _bound("learned", below=below, above=above)
+    if callable(values):
+        if os.environ.get("EVIDENCE_FILE"):
+            values = values()
+        else:
+            _say_stored(label, name, bound)
+            return
     own = np.array([_number(value) for value in np.ravel(values)]) if np.ndim(values) else np.array([_number(values)])
     if 1 < len(own) < 5 or not len(own):
         raise ValueError(f"values={own.tolist()}: expected one, or those of at least five runs")
@@ -74,6 +84,17 @@ def learned(
         kept = keeps(mean, name, bound) and within
     line += f"; the mean {_SIGNS[name]} {short(bound)}"
     _say(line, kept)
+
+
+def _say_stored(label: str, name: str, bound: float) -> None:
+    """Print what `make evidence` has stored of a claim that the page doesn't measure."""
+    runs = stored_values(label)
+    if not len(runs):
+        _say(f"{label}: make evidence has not been run for it", False)
+        return
+    mean, deviation = runs.mean(), runs.std(ddof=1)
+    line = f"{label}: {len(runs)} runs: mean {short(mean)}, standard deviation {short(deviation)}"
+    _say(f"{line}; the mean {_SIGNS[name]} {short(bound)}", keeps(mean, name, bound))
 
 
 def observed(label: str, value: float) -> None:

@@ -167,6 +167,14 @@ def _adapted(of: Callable[[str], Any], rank: int, alpha: float) -> Any:
     return adapter(linear(SIZES["d_model"], 6), rank, alpha)
 
 
+def _modern(of: Callable[[str], Any], **arguments: Any) -> Any:
+    """A decoder of the conventions that the arguments name, with two heads for one of keys and a window in one of two blocks."""
+    of_keras = {name: arguments.pop(name) for name in ("dtype", "name", "trainable") if name in arguments}
+    sizes = {"vocab_size": VOCAB, "d_model": D_MODEL, "num_heads": HEADS, "num_kv_heads": 1, "head_dim": 6, "d_ff": 12}
+    record = {"max_length": 9, "windows": (2, None), "thetas": (100.0, 10.0)} | arguments
+    return of("modern_decoder.ModernDecoder")(of("modern_decoder.ModernConfig")(**sizes, **record), **of_keras)
+
+
 D_MODEL, HEADS, VOCAB = SIZES["d_model"], SIZES["heads"], SIZES["vocab"]
 X = floats("batch length d_model")
 MEMORY = floats("batch length_k d_model")
@@ -486,6 +494,48 @@ SUBJECTS = (
         allows=("alpha",),
         is_tied=True,
     ),
+    # 18
+    Subject(
+        "modern_decoder.RMSNorm",
+        {"x": X},
+        "batch length d_model",
+        {"size": D_MODEL},
+        variants=({"gain": "1 + w"}, {"eps": 0.1}),
+    ),
+    Subject(
+        "modern_decoder.Projection",
+        {"x": X},
+        "batch length 6",
+        {"d_in": D_MODEL, "d_out": 6},
+        tracks=N,
+        allows=("std",),
+    ),
+    Subject(
+        "modern_decoder.GatedFeedForward",
+        {"x": X},
+        "batch length d_model",
+        {"d_model": D_MODEL, "d_ff": 12},
+        variants=({"activation": "gelu_tanh"},),
+    ),
+    Subject(
+        "modern_decoder.SquaredFeedForward",
+        {"x": X},
+        "batch length d_model",
+        {"d_model": D_MODEL, "d_ff": 12},
+    ),
+    Subject(
+        "modern_decoder.ModernDecoder",
+        {"tokens": ids("batch length")},
+        "batch length vocab",
+        variants=(
+            {"norms": "both", "norm_gain": "1 + w", "qk_norm": "head", "score_cap": 9.0, "tied": False, "eps": 1.0},
+            {"norms": "after", "qk_norm": "all", "thetas": (None, 10.0), "embedding_scale": 3.0},
+            {"gated": False, "rotation": -1, "norm_embedding": True, "logit_cap": 2.0, "score_scale": 0.3},
+        ),
+        future="tokens",
+        cached=True,
+        make=_modern,
+    ),
 )
 
 # Layers, and functions of arrays, that the laws can't be asked of, and why.
@@ -511,4 +561,7 @@ OTHERS = {
     "real_text.attention_weights": "takes a model",
     "real_text.ngram_probabilities": "is NumPy's alone, and held to counting in its chapter",
     "scaling_out.parallel_step": "takes a model",
+    "modern_decoder.Identity": "has no weights and changes nothing",
+    "modern_decoder.GroupedQueryAttention": "takes a record, and a part of it in each track; it is in ModernDecoder",
+    "modern_decoder.ModernBlock": "takes a record, and a part of it in each track; it is in ModernDecoder",
 }

@@ -21,6 +21,7 @@ STAGES = (
     ("08_encoder", "two blocks"),
     ("09_training", "two blocks, by AdamW"),
     ("14_gpt", "GPT"),
+    ("18_modern_decoder", "modern decoder"),
 )
 GAP, GRAMMATICAL = (
     "nats a word above the best possible",

@@ -88,7 +88,7 @@ def _pytorch_slots(model: Any) -> Iterator[tuple[str, Slot]]:
     norm = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean", "running_var": "moving_variance"}
     names = {
         (nn.Linear, nn.Conv1d, nn.Conv2d): {"weight": "kernel"},
-        (nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d): norm,
+        (nn.LayerNorm, nn.RMSNorm, nn.BatchNorm1d, nn.BatchNorm2d): norm,
         (nn.Embedding,): {"weight": "embeddings"},
     }
     # torch keeps a Linear's weight as (out, in), and a convolution's as (out, in, height, width).

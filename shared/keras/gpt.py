@@ -369,7 +369,7 @@ class _Writer(keras.Model):
 
 @checked
 def generate(
-    model: GPTModel,
+    model: keras.Model,
     prompt: Any,
     max_new_tokens: int,
     temperature: float = 1.0,

@@ -270,7 +270,7 @@ class GPTModel(Module):
 # %% ../../notebooks/14_gpt/numpy.ipynb #implementation-23
 @checked
 def generate(
-    model: GPTModel,
+    model: Module,
     prompt: Any,
     max_new_tokens: int,
     temperature: float = 1.0,

@@ -1001,3 +1001,11 @@ def test_every_keras_call_of_the_dictionary_runs_as_typed(rng):
         exec(compile(row[3], row[0], "exec"), names)  # noqa: S102 - what the page shows
     assert model.optimizer is names["optimizer"] and int(model.optimizer.iterations) == 1 + 5 * 2
     assert np.isclose(names["loss"], float(names["loss_fn"](y, model(x))), rtol=1e-3)
+
+    # the pattern of "other rates for some weights" fits: Adam's first step is the rate
+    two = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="dense"), keras.layers.Dense(1, name="last")])
+    two.compile(keras.optimizers.MultiOptimizer(names["slower"]), "mse")
+    before = get_weights(two)
+    two.train_on_batch(x[:, 0], y[:, :1])
+    moved = {name: np.abs(value - before[name]).max() for name, value in get_weights(two).items()}
+    assert moved["dense.kernel"] < 2e-4 and moved["last.kernel"] > 5e-4

@@ -813,11 +813,11 @@ def test_keras_batches_depend_on_seed_epoch_and_number_alone():
     exec(source, names)  # noqa: S102 - the notebook's own
     first, second = (names["HiddenWords"](names["corpus"][:128], 64, seed=3) for _ in range(2))
     for batches in (first, second):
-        batches.on_epoch_begin()
+        batches.on_epoch_end()
     for index in (1, 0):  # in any order, as workers ask
         np.testing.assert_array_equal(first[index], second[index])
     before = first[0]
-    first.on_epoch_begin()
+    first.on_epoch_end()
     assert (first[0][1] != before[1]).mean() > 0.1 and (first[0][1] != first[1][1]).mean() > 0.1
 
 

@@ -47,6 +47,9 @@ EXTRAS = {
         ),  # one dict in Keras, which `fit` can hand over
         "MutationModel",  # a function in Keras, `build_model`
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),  # Keras' goes around a layer
+        *("Projection", "Identity"),  # layers of the frameworks, in the others
+        *("GroupedQueryAttention(block)", "ModernBlock(block)"),  # each counts its own angles
+        *("GroupedQueryAttention()(positions)", "ModernBlock()(positions)"),
     },
     "pytorch": {
         *("KVCache(device)", "causal_mask(device)"),  # where its tensors are
@@ -54,6 +57,8 @@ EXTRAS = {
         *("Seq2SeqTransformer()(source)", "Seq2SeqTransformer()(target)"),
         *("LoRA", "MutationModel"),
         *("ResidualConnection(d_model)", "ResidualConnection()(sublayer)"),
+        *("GroupedQueryAttention()(cos)", "GroupedQueryAttention()(sin)"),  # those of the model, for all blocks
+        *("ModernBlock()(cos)", "ModernBlock()(sin)"),
     },
     "keras": {
         *("TiedProjection", "TiedProjection()"),
@@ -65,6 +70,8 @@ EXTRAS = {
         "ResidualConnection(layer)",  # a `layers.Wrapper`
         "TransformerBlock",  # EncoderBlock under the name that Keras users know
         "generate(seed)",  # as `keras.random` takes it
+        *("GroupedQueryAttention()(cos)", "GroupedQueryAttention()(sin)"),
+        *("ModernBlock()(cos)", "ModernBlock()(sin)"),
     },
 }
 

@@ -1,0 +1,181 @@
+"""Chapter 18: the decoder of nine families in each track, against the classes of transformers."""
+
+import keras
+import numpy as np
+import pytest
+import torch
+from dictionaries import assert_same, drawn, values_of
+from scipy.special import expit
+from torch.nn import functional as F
+
+from shared.arrays import as_numpy
+from shared.frameworks.weights import get_weights
+from shared.keras import gpt as keras_gpt
+from shared.keras import modern_decoder as keras_track
+from shared.numpy import attention as numpy_attention
+from shared.numpy import gpt as numpy_gpt
+from shared.numpy import modern_decoder as numpy_track
+from shared.pytorch import gpt as pytorch_gpt
+from shared.pytorch import modern_decoder as pytorch_track
+
+from .families import FAMILIES, in_float64, saved
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+def texts(rng, length=24):
+    return rng.integers(0, 61, (2, length))
+
+
+def relative(found, expected):
+    return np.abs(found - expected).max() / np.abs(expected).max()
+
+
+# The same function
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_each_track_computes_what_transformers_does(family, tied, rng, tmp_path):
+    theirs = saved(family, tmp_path, tied=tied)
+    tokens = texts(rng)
+    with in_float64(theirs) as exact, torch.no_grad():
+        expected = exact(torch.tensor(tokens)).logits.numpy()
+        inexact = theirs(torch.tensor(tokens)).logits.numpy()
+
+    np.testing.assert_allclose(numpy_track.load(tmp_path, "float64")(tokens), expected, rtol=0, atol=1e-10)
+    logits = numpy_track.load(tmp_path)(tokens)
+    assert logits.dtype == np.float32
+    assert relative(logits, inexact) < 1e-5
+
+    with torch.no_grad():
+        logits = pytorch_track.load(tmp_path, torch.float64)(torch.tensor(tokens)).numpy()
+        np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-10)
+        logits = pytorch_track.load(tmp_path)(torch.tensor(tokens)).numpy()
+    assert relative(logits, inexact) < 1e-5
+
+
+@pytest.mark.keras
+def test_keras_computes_what_numpy_does(family, rng, tmp_path):
+    saved(family, tmp_path)
+    tokens = texts(rng)
+    assert relative(as_numpy(keras_track.load(tmp_path)(tokens)), numpy_track.load(tmp_path)(tokens)) < 1e-5
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("tied", [False, True])
+def test_keras_computes_what_transformers_does_in_float64(family, tied, rng, tmp_path):
+    theirs = saved(family, tmp_path, tied=tied)
+    tokens = texts(rng)
+    with in_float64(theirs) as exact, torch.no_grad():
+        expected = exact(torch.tensor(tokens)).logits.numpy()
+    bound = 1e-7 if family.startswith("gemma") else 1e-10  # TensorFlow rounds a constant of its GELU to float32
+    np.testing.assert_allclose(as_numpy(keras_track.load(tmp_path, "float64")(tokens)), expected, rtol=0, atol=bound)
+
+
+def test_numpy_and_pytorch_have_the_same_gradients(family, rng, tmp_path):
+    saved(family, tmp_path)
+    model = numpy_track.load(tmp_path, "float64")
+    other = pytorch_track.load(tmp_path, torch.float64)
+    tokens, upstream = texts(rng), rng.normal(size=(2, 24, 61))
+    model(tokens)
+    model.backward(upstream)
+    (other(torch.tensor(tokens)) * torch.tensor(upstream)).sum().backward()
+    expected = get_weights(other)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.copy_(parameter.grad)
+    found = get_weights(other)
+    assert found.keys() == expected.keys() == model.gradients().keys()
+    for name, gradient in model.gradients().items():
+        np.testing.assert_allclose(gradient, found[name], rtol=0, atol=1e-10 * np.abs(gradient).max(), err_msg=name)
+
+
+# Writing
+
+
+def test_each_track_writes_what_transformers_does(family, rng, tmp_path):
+    theirs = saved(family, tmp_path, max_position_embeddings=64)
+    prompt = rng.integers(0, 61, 9).tolist()
+    with torch.no_grad():
+        options = {"max_new_tokens": 50, "do_sample": False, "pad_token_id": 0}
+        expected = theirs.generate(torch.tensor([prompt]), **options)[0].tolist()
+    assert len(expected) == 59
+    assert numpy_gpt.generate(numpy_track.load(tmp_path), prompt, 50, temperature=0) == expected
+    assert pytorch_gpt.generate(pytorch_track.load(tmp_path), prompt, 50, temperature=0) == expected
+    assert keras_gpt.generate(keras_track.load(tmp_path), prompt, 50, temperature=0) == expected
+
+
+def test_the_cache_and_padding_change_nothing(family, tmp_path):
+    saved(family, tmp_path)
+    rows = [[1, 2, 3], [4, 5, 6, 7, 8, 9, 10, 11], [12]]
+    for generate, model in (
+        (numpy_gpt.generate, numpy_track.load(tmp_path, "float64")),
+        (pytorch_gpt.generate, pytorch_track.load(tmp_path, torch.float64)),
+    ):
+        together = generate(model, rows, 12, temperature=0)
+        assert together == generate(model, rows, 12, temperature=0, use_cache=False)
+        assert together == [generate(model, row, 12, temperature=0) for row in rows]
+
+
+def test_logits_with_a_cache_are_those_without(family, rng, tmp_path):
+    saved(family, tmp_path)
+    tokens = texts(rng)
+    model, other = numpy_track.load(tmp_path, "float64"), pytorch_track.load(tmp_path, torch.float64)
+    whole, cache, torch_cache = model(tokens), model.make_cache(2), other.make_cache(2)
+    for begin, end in ((0, 7), (7, 8), (8, 20), (20, 24)):  # a window of 5 lies within and across
+        part = model(tokens[:, begin:end], cache=cache)
+        np.testing.assert_allclose(part, whole[:, begin:end], rtol=0, atol=1e-12)
+        with torch.no_grad():
+            part = other(torch.tensor(tokens[:, begin:end]), cache=torch_cache)
+        np.testing.assert_allclose(part.numpy(), whole[:, begin:end], rtol=0, atol=1e-11)
+
+
+@pytest.mark.keras
+def test_keras_writes_prompts_of_different_lengths_as_each_alone(tmp_path):
+    saved("gemma2", tmp_path)
+    model = keras_track.load(tmp_path)
+    rows = [[1, 2, 3], [4, 5, 6, 7, 8, 9, 10, 11], [12]]
+    together = keras_gpt.generate(model, rows, 12, temperature=0)
+    assert together == [keras_gpt.generate(model, row, 12, temperature=0) for row in rows]
+    assert together == numpy_gpt.generate(numpy_track.load(tmp_path), rows, 12, temperature=0)
+
+
+@pytest.mark.keras
+def test_keras_saves_and_loads_the_record(family, rng, tmp_path):
+    saved(family, tmp_path / "theirs")
+    model, tokens = keras_track.load(tmp_path / "theirs"), texts(rng)
+    model.save(tmp_path / "decoder.keras")
+    loaded = keras.saving.load_model(tmp_path / "decoder.keras")
+    assert loaded.config == model.config
+    np.testing.assert_array_equal(as_numpy(loaded(tokens)), as_numpy(model(tokens)))
+
+
+# The dictionary of compare
+
+SAME = {"RMSNorm, as a function", "RMSNorm, as a layer", "SiLU", "soft-cap", "RoPE's speeds"}
+
+
+def test_every_call_of_the_dictionary_runs_as_typed(rng):
+    """And those that have one value in the three columns have the same."""
+    shapes = {"x": (3, 5, 16), "q": (3, 4, 5, 8), "k": (3, 2, 5, 8), "v": (3, 2, 5, 8)}
+    columns = []
+    for column in (1, 2, 3):
+        names = drawn(np.random.default_rng(0), column, **shapes)
+        if column == 1:
+            names |= vars(numpy_track) | {"np": np, "expit": expit}
+            names |= {name: getattr(numpy_attention, name) for name in ("softmax", "scaled_dot_product_attention")}
+        elif column == 2:
+            names = {name: torch.tensor(array) for name, array in names.items()} | {"torch": torch, "F": F}
+        else:
+            names |= {"qk": names["q"].swapaxes(1, 2), "kk": names["k"].swapaxes(1, 2), "keras": keras}
+        columns.append(values_of("18_modern_decoder", column, names, SAME.__contains__))
+    assert_same(columns, SAME)
