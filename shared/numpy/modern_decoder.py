@@ -133,7 +133,7 @@ def drawn(rng: Any, shape: tuple[int, ...], std: float) -> ndarray:
 class Projection(Module):
     """A linear layer without bias, x W on the last axis.
 
-    std is the standard deviation of its first kernel; rng "later" leaves it empty.
+    std is the standard deviation of the initial kernel; rng "later" leaves it empty.
     """
 
     @checked
@@ -230,7 +230,7 @@ class ModernConfig:
     eps: float = 1e-5  # of the norms
     activation: str = "silu"  # "gelu_tanh"; without gates "relu_squared"
     gated: bool = True
-    norms: str = "before"  # a sub-layer, "after" it (before adding), or "both"
+    norms: str = "before"  # each sub-layer; "after" it, before adding; or "both"
     norm_gain: str = "w"  # "1 + w", "none"
     norm_embedding: bool = False
     qk_norm: str | None = None  # "head", "all" (heads at once), "head after rotation"

@@ -188,13 +188,19 @@ class GroupedQueryAttention(nn.Module):
         if cache is not None:
             k, v = cache.append(k, v)
         # 5 to 8 share the keys, score, hide, average the values
+        length_q, length_k = q.shape[2], k.shape[2]
+        is_causal = False
+        if mask is None and length_q == length_k:  # nothing is cached
+            is_causal = True
+        elif mask is None and length_q > 1:  # one new position sees all
+            mask = window_mask(length_q, length_k, device=q.device)
         if config.score_cap is None:
             attended = F.scaled_dot_product_attention(
                 q,
                 k,
                 v,
                 attn_mask=mask,
-                is_causal=mask is None and q.shape[2] > 1,
+                is_causal=is_causal,
                 scale=config.score_scale,
                 enable_gqa=True,
             )
