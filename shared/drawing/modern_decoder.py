@@ -22,7 +22,7 @@ def turned_arrows(
         query, key: (2,) each, as they are at position 0.
         places: the positions of query and key, for each panel.
     """
-    figure = Figure(figsize=(2.9 * len(places), 3.4))
+    figure = Figure(figsize=(2.5 * len(places), 3.1))
     reach = 1.15 * max(np.hypot(*query), np.hypot(*key))
     between = []
     for panel, (m, n) in zip(figure.subplots(1, len(places), squeeze=False).flat, places):
