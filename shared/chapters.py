@@ -23,6 +23,7 @@ class Chapter:
         box: what the map draws: kind, name and what it says below; a draft, which isn't drawn, needs none.
         looks_ahead_to: later chapters that its notebooks may import from.
         express: whether its NumPy notebook is on the express route.
+        can_wait: the sections of that notebook that the express route leaves for afterwards, by their headings.
     """
 
     number: str
@@ -33,6 +34,7 @@ class Chapter:
     box: dict[str, str]
     looks_ahead_to: tuple[str, ...] = ()
     express: bool = False
+    can_wait: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -69,6 +71,7 @@ def read(path: Path) -> list[Chapter]:
             box=row.get("box", {}),
             looks_ahead_to=tuple(row.get("looks_ahead_to", ())),
             express=row.get("express", False),
+            can_wait=tuple(row.get("can_wait", ())),
         )
         for row in rows
     ]

@@ -6,7 +6,7 @@ it, up to the next heading of its level or above; what is hidden of a cell is sh
 output also when the reader runs it. The book makes folds of the same sections and cells.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import pairwise
 
 import nbformat
@@ -32,21 +32,39 @@ def headings(cell: nbformat.NotebookNode) -> list[tuple[int, str, int]]:
     ]
 
 
-def later(cells: Iterable[nbformat.NotebookNode]) -> Iterator[bool]:
-    """For each cell, whether a first reading leaves it out: whether it is under a heading that begins with "Later"."""
-    closed = 0  # the level of that heading
+def under(cells: Iterable[nbformat.NotebookNode], is_wanted: Callable[[str], bool]) -> Iterator[bool]:
+    """For each cell, whether it is in a section whose heading is wanted."""
+    inside = 0  # the level of that heading
     for cell in cells:
         for level, text, _ in headings(cell):
-            if level <= closed:
-                closed = 0
-            if not closed and text.startswith("Later"):
-                closed = level
-        yield bool(closed)
+            if level <= inside:
+                inside = 0
+            if not inside and is_wanted(text):
+                inside = level
+        yield bool(inside)
+
+
+def later(cells: Iterable[nbformat.NotebookNode]) -> Iterator[bool]:
+    """For each cell, whether a first reading leaves it out: whether it is under a heading that begins with "Later"."""
+    return under(cells, lambda heading: heading.startswith("Later"))
 
 
 def main_line(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
     """The cells of a first reading."""
     return [cell for cell, is_later in zip(cells, later(cells)) if not is_later]
+
+
+def express_line(cells: list[nbformat.NotebookNode], can_wait: Collection[str]) -> list[nbformat.NotebookNode]:
+    """The cells of a first reading that the express route doesn't leave for afterwards.
+
+    Raises:
+        ValueError: for a section that isn't there.
+    """
+    found = {text for cell in cells for _, text, _ in headings(cell)}
+    if missing := [heading for heading in can_wait if heading not in found]:
+        raise ValueError(f"can_wait={missing} of course.toml: no such heading")
+    waits = under(cells, lambda heading: heading in can_wait)
+    return [cell for cell, *is_left in zip(cells, later(cells), waits) if not any(is_left)]
 
 
 def is_answer(cell: nbformat.NotebookNode) -> bool:

@@ -8,7 +8,7 @@ Drafts are left alone.
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import folds
@@ -24,7 +24,7 @@ from shared.files import write_whole
 PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
 MAP = "notebooks/00_start_here.ipynb"
 HEADER = f"| | Chapter | {' | '.join(PAGES.values())} |\n|--|--|--|--|--|--|\n"
-EXPRESS = "| | Express route | minutes |\n|--|--|--|\n"
+EXPRESS = "| | Express route | minutes | run now, read afterwards |\n|--|--|--|--|\n"
 # The rule of a first reading, which the README says.
 WORDS, LINES, FIGURE = 200, 10, 0.5  # words and lines of code a minute; minutes of a figure or table
 ROUTES = {
@@ -35,6 +35,7 @@ ROUTES = {
 _TIMES = re.compile(
     r"(?:First reading: about \d+ minutes; with everything and the exercises, about \d+|About \d+ minutes(?:, \d+ of them [^.]*)?)\."
 )
+_MEASURED = re.compile(r" \(Measured with [^()]*\(\.\./00_which_framework\.ipynb#Since-when\)\.\)")
 _TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>")
 
@@ -62,13 +63,23 @@ def minutes_of(cell: nbformat.NotebookNode) -> float:
 
 def times(notebook: nbformat.NotebookNode) -> tuple[int, int]:
     """The minutes of a first reading, and of everything with the exercises, in steps of five."""
-    first = sum(minutes_of(cell) for cell in folds.main_line(notebook.cells))
-    whole = sum(minutes_of(cell) for cell in notebook.cells)
-    return tuple(max(5, 5 * round(minutes / 5)) for minutes in (first, 2 * whole))
+    return minutes_together(folds.main_line(notebook.cells)), minutes_together(notebook.cells, 2)
 
 
-def with_opening(source: str, page: str, first: int, whole: int, following: chapters.Chapter | None = None) -> str:
-    """The first cell of a notebook with its times, its route, and the chapter that follows on the express route."""
+def minutes_together(cells: list[nbformat.NotebookNode], times: int = 1) -> int:
+    """The minutes of these cells, so many times, in steps of five."""
+    return max(5, 5 * round(times * sum(minutes_of(cell) for cell in cells) / 5))
+
+
+def with_opening(
+    source: str,
+    page: str,
+    first: int,
+    whole: int,
+    following: chapters.Chapter | None = None,
+    can_wait: Collection[str] = (),
+) -> str:
+    """The first cell of a notebook with its times, its route, and what the express route leaves out and goes on with."""
     sentence = f"First reading: about {first} minutes; with everything and the exercises, about {whole}."
     if _TIMES.search(source):
         source = _TIMES.sub(sentence, source, count=1)
@@ -79,9 +90,26 @@ def with_opening(source: str, page: str, first: int, whole: int, following: chap
     route = ROUTES.get(page)
     if route and following:
         route += f" On the express route, {following.number}, [{following.title}](../{following.folder}/{page}.ipynb), is next."
+    if route and can_wait:
+        route += f" That route runs {named(can_wait)}, and reads on: they can be read when it's done."
     if route and not re.search(rf"^{re.escape(route)}$", source, re.MULTILINE):
         source = re.sub(r"\n\nYour route: [^\n]*", "", source) + f"\n\n{route}"
     return source
+
+
+def with_versions(source: str, versions: dict[str, str]) -> str:
+    """The opening of Key differences with the versions on which its rows are measured."""
+    measured = (
+        f"(Measured with PyTorch {versions['torch']}, Keras {versions['keras']} and TensorFlow {versions['tensorflow']}"
+    )
+    sentence = f"{measured}. What other versions do: [*Since when*](../00_which_framework.ipynb#Since-when).)"
+    heading, opening, *rest = _MEASURED.sub("", source).split("\n\n")
+    return "\n\n".join([heading, f"{opening} {sentence}", *rest])
+
+
+def pinned(root: Path) -> dict[str, str]:
+    """The version of each package that is installed, from pins.txt."""
+    return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (root / "pins.txt").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def with_ids(cells: list) -> None:
@@ -131,6 +159,8 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
     """Every file that is written from others, with the text that it should have."""
     found: dict[Path, str] = {}
     minutes: dict[tuple[str, str], int] = {}
+    express: dict[str, int] = {}
+    versions = pinned(root)
     ready = [chapter for chapter in chapters.read(root / "shared/course.toml") if chapter.status == "ready"]
     for chapter in ready:
         for page in PAGES:
@@ -138,8 +168,15 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
             notebook = nbformat.read(path, as_version=4)
             first, whole = times(notebook)
             minutes[chapter.folder, page] = first
-            following = after_on_express_route(ready, chapter) if page == "numpy" else None
-            notebook.cells[0].source = with_opening(notebook.cells[0].source, page, first, whole, following)
+            following, can_wait = None, ()
+            if page == "numpy":
+                following, can_wait = after_on_express_route(ready, chapter), chapter.can_wait
+                express[chapter.folder] = minutes_together(folds.express_line(notebook.cells, can_wait))
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown" and cell.source.startswith("## Key differences\n\n"):
+                    cell.source = with_versions(cell.source, versions)
+            opening = notebook.cells[0]
+            opening.source = with_opening(opening.source, page, first, whole, following, can_wait)
             found[path] = as_stored(notebook)
     for path in sorted((root / "notebooks").glob("*.ipynb")):  # the map, and the pages beside the chapters
         page = nbformat.read(path, as_version=4)
@@ -149,7 +186,7 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
                 if HEADER in cell.source:
                     cell.source = with_table(cell.source, all_minutes(ready, minutes), path.name)
                 if EXPRESS in cell.source:
-                    cell.source = with_table(cell.source, express_minutes(ready, minutes), path.name, EXPRESS)
+                    cell.source = with_table(cell.source, express_minutes(ready, express), path.name, EXPRESS)
         found[path] = as_stored(page)
     readme = root / "README.md"
     rows = [links(each, {page: page for page in PAGES}, "notebooks/") for each in ready]
@@ -173,12 +210,20 @@ def all_minutes(ready: list, minutes: dict) -> list[str]:
     return [*rows, f"| | together | {' | '.join(f'{count} hours' for count in hours)} |"]
 
 
-def express_minutes(ready: list, minutes: dict) -> list[str]:
-    """The rows of the express route: the first readings of its NumPy notebooks, and their sum."""
+def express_minutes(ready: list, minutes: dict[str, int]) -> list[str]:
+    """The rows of the express route: what it reads of its NumPy notebooks, their sum, and what it leaves for afterwards."""
     route = [each for each in ready if each.express]
-    rows = [f"| {e.number} | [{e.title}]({e.folder}/numpy.ipynb) | {minutes[e.folder, 'numpy']} |" for e in route]
-    total = sum(minutes[each.folder, "numpy"] for each in route)
-    return [*rows, f"| | together | {round(total / 60)} hours |"]
+    rows = [
+        f"| {e.number} | [{e.title}]({e.folder}/numpy.ipynb) | {minutes[e.folder]} | {named(e.can_wait)} |"
+        for e in route
+    ]
+    total = sum(minutes[each.folder] for each in route)
+    return [*rows, f"| | together | {round(total / 60)} hours | |"]
+
+
+def named(headings: Collection[str]) -> str:
+    """Headings as a sentence names them."""
+    return " and ".join(f"*{heading}*" for heading in headings)
 
 
 def teachers_pages(root: Path, ready: list, minutes: dict) -> Iterator[tuple[Path, str]]:

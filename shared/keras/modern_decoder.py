@@ -254,7 +254,7 @@ class GroupedQueryAttention(layers.Layer):
         highest = ops.max(scores, axis=-1, keepdims=True)
         highest = ops.where(ops.isfinite(highest), highest, 0.0)  # where all is hidden
         weights = ops.exp(scores - highest)
-        # the highest adds 1 to the sum, so it is at least 1, or 0 where all is hidden
+        # a sum is at least 1, that of the highest score, or 0 where all is hidden
         weights = weights / ops.maximum(ops.sum(weights, axis=-1, keepdims=True), 1.0)
         # 8 average the values
         attended = ops.matmul(weights, v)
@@ -359,7 +359,7 @@ class ModernDecoder(private.ReadsIds, keras.Model):
         kinds = list(zip(config.thetas, scalings))
         different = [kind for i, kind in enumerate(kinds) if kind not in kinds[:i]]
         self.turns = [different.index(kind) for kind in kinds]
-        self.speeds = SimpleNamespace(  # Keras would look into a list for layers
+        self.speeds = SimpleNamespace(  # Keras would compare arrays in a list
             of_kind=[scaled_frequencies(config.head_dim, *kind) for kind in different]
         )
         self.writers = SimpleNamespace(made={})
@@ -477,15 +477,16 @@ def load(
 
     dtype is that of weights and computation; max_length None is what the directory
     says.
-    Raises ValueError, or FileNotFoundError, for what isn't such a directory.
+    Raises ValueError, or FileNotFoundError, for what isn't such a directory, and
+    ValueError for float64 on another backend than TensorFlow.
     """
     arguments = read_decoder(directory)
     config = ModernConfig(**arguments)
     config = replace(config, max_length=max_length or config.max_length)
     if dtype == "float64" and keras.backend.backend() != "tensorflow":
         raise ValueError(
-            "dtype='float64': expected another, because Keras computes in float32 on "
-            f"{keras.backend.backend()}, whatever it is told"
+            "dtype='float64': expected another on this backend, because "
+            f"ops.rms_normalization returns float32 on {keras.backend.backend()}"
         )
     model = ModernDecoder(config, dtype=dtype)
     named = slots(model)

@@ -35,7 +35,7 @@ BATCH, RATE = 8, 3e-3
 
 
 def make_optimizer(clip_norm: float | None = None) -> keras.optimizers.AdamW:
-    """AdamW without decay. On TensorFlow, Python's floats would pass through float32."""
+    """AdamW without decay. TensorFlow would round Python's 0.9 to float32."""
     options = {"weight_decay": 0.0, "global_clipnorm": clip_norm}
     options |= {"beta_1": np.float64(0.9), "beta_2": np.float64(0.999)}
     return keras.optimizers.AdamW(np.float64(RATE), **options)
@@ -136,7 +136,7 @@ def compute_in_float64() -> None:
 
 # %% ../../notebooks/16_scaling_out/keras.ipynb #build-jax
 def train_jax(engine: str, job: str | None = None, steps: int = 20) -> dict:
-    """Train chapter 14's GPT on all devices of JAX, by `train_on_batch`."""
+    """Train chapter 14's GPT by `train_on_batch` on all devices of JAX, or on one."""
     devices = keras.distribution.list_devices()
     if engine == "data":
         if BATCH % len(devices):

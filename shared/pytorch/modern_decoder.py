@@ -302,7 +302,8 @@ class ModernDecoder(nn.Module):
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=0.02)
         elif isinstance(module, GatedFeedForward | SquaredFeedForward):
-            # after its layers: a product of two small numbers would be very small
+            # apply comes to its layers first; gate and expand, both at 0.02, would
+            # have a product near 0
             for layer in module.children():
                 if isinstance(layer, nn.Linear) and layer is not module.contract:
                     nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
@@ -320,7 +321,7 @@ class ModernDecoder(nn.Module):
         """
         start = 0 if cache is None else cache.length
         length, device = tokens.shape[1], tokens.device
-        check_tokens(tokens, self.vocab_size)  # not on a GPU, which would wait
+        check_tokens(tokens, self.vocab_size)  # a GPU isn't asked: it would wait
         check_context(length, start, self.max_length)
         check_keys(length, start, mask=mask)
         layers = [None] * len(self.blocks) if cache is None else cache.layers

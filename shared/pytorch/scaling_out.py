@@ -178,7 +178,7 @@ def demonstrate_loops(device: torch.device) -> tuple[dict, dict]:
     return found, {}
 
 # %% ../../notebooks/16_scaling_out/pytorch.ipynb #build-distribute
-# one is no engine, accumulated is ddp with two parts for each worker
+# one process, to compare with, and four engines; accumulated is ddp in two parts
 ENGINES = ("one", "ddp", "accumulated", "fsdp", "tensor")
 
 
@@ -187,7 +187,7 @@ def distribute(model: GPTModel, engine: str, mesh: DeviceMesh | None) -> nn.Modu
     check_choice(ENGINES, engine=engine)
     if engine in ("ddp", "accumulated"):
         group = mesh["data"].get_group()
-        # gradients lie where their messages are made, and not a second time
+        # gradients are parts of the messages' memory, so there is no second copy
         options = {"process_group": group, "gradient_as_bucket_view": True}
         return DistributedDataParallel(model, **options)
     if engine == "fsdp":
@@ -306,8 +306,12 @@ def save_sharded(
     state = {"model": weights, "optimizer": moments, "step": step}
     checkpoint.save(state, checkpoint_id=aside)
     if dist.get_rank() == 0:
-        shutil.rmtree(folder / f"step-{step:06}", ignore_errors=True)
-        os.replace(aside, folder / f"step-{step:06}")
+        whole, old = folder / f"step-{step:06}", folder / "old"
+        shutil.rmtree(old, ignore_errors=True)
+        if whole.exists():
+            os.replace(whole, old)  # half deleted, it must not have this name
+        os.replace(aside, whole)
+        shutil.rmtree(old, ignore_errors=True)
     dist.barrier()
 
 

@@ -450,6 +450,21 @@ def test_a_run_that_was_done_keeps_what_it_wrote(tmp_path):
     assert len(found["losses"]) == 2
 
 
+def test_a_checkpoint_that_is_written_again_is_never_half_there(group_of_one, tmp_path, monkeypatch):
+    """A run that is killed while it deletes the old one must not leave a folder with a step in its name."""
+    model = in_pytorch.make_model()
+    adam = torch.optim.AdamW(model.parameters())
+    deleted, rmtree = [], in_pytorch.shutil.rmtree
+    monkeypatch.setattr(
+        in_pytorch.shutil, "rmtree", lambda path, **rest: (deleted.append(path.name), rmtree(path, **rest))
+    )
+    for _ in range(2):
+        in_pytorch.save_sharded(tmp_path / "saved", model, adam, 3)
+    assert [path.name for path in (tmp_path / "saved").iterdir()] == ["step-000003"]
+    assert deleted and not any(name.startswith("step-") for name in deleted)
+    assert in_pytorch.load_sharded(tmp_path / "saved" / "step-000003", model, adam) == 3
+
+
 def test_a_checkpoint_of_another_model_is_refused_before_anything_is_changed(group_of_one, tmp_path):
     model = in_pytorch.make_model()
     in_pytorch.save_sharded(tmp_path, model, torch.optim.AdamW(model.parameters()), 1)

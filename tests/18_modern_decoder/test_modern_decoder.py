@@ -176,6 +176,6 @@ def test_every_call_of_the_dictionary_runs_as_typed(rng):
         elif column == 2:
             names = {name: torch.tensor(array) for name, array in names.items()} | {"torch": torch, "F": F}
         else:
-            names |= {"qk": names["q"].swapaxes(1, 2), "kk": names["k"].swapaxes(1, 2), "keras": keras}
+            names |= {f"{name}k": names[name].swapaxes(1, 2) for name in "qkv"} | {"keras": keras}
         columns.append(values_of("18_modern_decoder", column, names, SAME.__contains__))
     assert_same(columns, SAME)

@@ -49,6 +49,7 @@ def course(tmp_path):
     tables = f"# Map\n\nText.\n\n{tidy.EXPRESS}\nMore.\n\n{tidy.HEADER}| old |"
     write(tmp_path / tidy.MAP, text(tables, "map-1"))
     write(tmp_path / GLOSSARY, text(glossary, "glossary-1"))
+    (tmp_path / "pins.txt").write_text("keras==3.1\ntensorflow==2.9 ; sys_platform != 'win32'\ntorch==2.0\n")
     (tmp_path / "README.md").write_text(f"# Course\n\n{tidy.HEADER}| 09 | old |\n\nMore.\n")
     (tmp_path / "teachers").mkdir()
     (tmp_path / "teachers/index.md").write_text("# Teachers\n\n- [Old](09_old.md)\n")
@@ -76,7 +77,7 @@ def test_all_is_written_once_and_then_nothing_is_left(course):
     [the_map], [glossary] = (nbformat.read(course / page, 4).cells for page in (tidy.MAP, GLOSSARY))
     the_map, glossary = the_map.source, glossary.source
     assert "| [5 min](01_first/compare.ipynb) |" in the_map and "together" in the_map and "old" not in the_map
-    assert "| 01 | [First: a chapter](01_first/numpy.ipynb) | 5 |\n| | together | 0 hours |\n\nMore." in the_map
+    assert "| 01 | [First: a chapter](01_first/numpy.ipynb) | 5 |  |\n| | together | 0 hours | |\n\nMore." in the_map
     assert glossary.index("| A |") < glossary.index("| b |")
     assert (course / "teachers/index.md").read_text() == "# Teachers\n\n- [First](01_first.md)\n"
     assert "numpy.ipynb) 5." in (course / "teachers/01_first.md").read_text()
@@ -99,6 +100,35 @@ def test_the_opening_names_the_next_chapter_of_the_express_route(course):
     (course / "shared/course.toml").write_text(TABLE.format(status="draft"))
     apply(course)
     assert "express" not in nbformat.read(course / "notebooks/01_first/numpy.ipynb", 4).cells[0].source
+
+
+def test_what_the_express_route_leaves_for_afterwards_takes_none_of_its_minutes(course):
+    table = TABLE.format(status="draft").replace("express = true", 'express = true\ncan_wait = ["Long"]')
+    (course / "shared/course.toml").write_text(table)
+    long = text("## Long\n\n" + "word " * 4000, "long-1")
+    inside = text("### Later: inside\n\nMore.", "long-2")
+    after = text("## After\n\n" + "word " * 2000, "after-1")
+    write(course / "notebooks/01_first/numpy.ipynb", text("# A title\n\nAfter this.", "title-1"), long, inside, after)
+    apply(course)
+    opening = nbformat.read(course / "notebooks/01_first/numpy.ipynb", 4).cells[0].source
+    assert "First reading: about 30 minutes" in opening and opening.endswith("when it's done.") and "*Long*" in opening
+    [the_map] = nbformat.read(course / tidy.MAP, 4).cells
+    assert "(01_first/numpy.ipynb) | 10 | *Long* |\n" in the_map.source
+    (course / "shared/course.toml").write_text(table.replace("Long", "Gone"))
+    with pytest.raises(ValueError, match="can_wait=.*'Gone'.*no such heading"):
+        apply(course)
+
+
+def test_key_differences_say_what_they_are_measured_with(course):
+    differences = text("## Key differences\n\nTwo.\n\n| a | b |", "differences-1")
+    write(course / "notebooks/01_first/compare.ipynb", text("# A title\n\nAfter this.", "title-1"), differences)
+    apply(course)
+    (course / "pins.txt").write_text("keras==3.2\ntensorflow==2.9\ntorch==2.0\n")
+    apply(course)
+    written = nbformat.read(course / "notebooks/01_first/compare.ipynb", 4).cells[1].source
+    assert written.startswith("## Key differences\n\nTwo. (Measured with PyTorch 2.0, Keras 3.2 and TensorFlow 2.9. ")
+    assert written.endswith("Since-when).)\n\n| a | b |") and written.count("Measured") == 1
+    assert tidy.changes(course) == {}
 
 
 def test_a_draft_is_on_no_list_and_keeps_its_opening(course):
