@@ -120,12 +120,13 @@ def test_backends(environment: Environment, arguments: argparse.Namespace) -> No
     """run the tests of the Keras modules on Keras' other backends"""
     environment.set_up("test")
     files = [path for path in sorted((ROOT / "tests").glob("*/test_*.py")) if "mark.keras" in path.read_text("utf-8")]
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    settings["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # JAX compiles for longer than it computes here
     for backend in ("torch", "jax"):
         print(f"Keras on {backend}", flush=True)
         command = [environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"]
         command += ["-o", "addopts=--dist=loadfile --import-mode=importlib", *files]
-        environment.run(*command, **one_thread, KERAS_BACKEND=backend)
+        environment.run(*command, **settings, KERAS_BACKEND=backend)
 
 
 def test_orders(environment: Environment, arguments: argparse.Namespace) -> None:

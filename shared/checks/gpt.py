@@ -25,6 +25,19 @@ def check_context(length: int | None, cached: Any, max_length: int) -> None:
         raise ValueError(f"length {cached + length} is over max_length={max_length}{note}")
 
 
+def check_cache(cache: Any, blocks: int, rows: int | None) -> None:
+    """Raise ValueError unless a cache, if there is one, has a layer for each block of a model and a row for each text.
+
+    Args:
+        rows: how many texts there are, None where that isn't known yet.
+    """
+    if cache is None:
+        return
+    given = len(cache.layers), cache.layers[0].keys.shape[0]
+    if given[0] != blocks or rows not in (None, given[1]):
+        raise ValueError(f"cache has {given[0]} layers and {given[1]} rows: expected {blocks} and {rows}")
+
+
 def check_keys(new: int | None, cached: Any, **masks: Any) -> None:
     """Raise TypeError unless the last axis of a mask counts all keys, the cached ones and the new ones.
 

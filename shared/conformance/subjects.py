@@ -530,7 +530,14 @@ SUBJECTS = (
         variants=(
             {"norms": "both", "norm_gain": "1 + w", "qk_norm": "head", "score_cap": 9.0, "tied": False, "eps": 1.0},
             {"norms": "after", "qk_norm": "all", "thetas": (None, 10.0), "embedding_scale": 3.0},
-            {"gated": False, "rotation": -1, "norm_embedding": True, "logit_cap": 2.0, "score_scale": 0.3},
+            {
+                "gated": False,
+                "activation": "relu_squared",
+                "rotation": -1,
+                "norm_embedding": True,
+                "logit_cap": 2.0,
+                "score_scale": 0.3,
+            },
         ),
         future="tokens",
         cached=True,

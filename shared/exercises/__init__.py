@@ -103,8 +103,8 @@ def check(name: str, answer: Any, track: str | None = None) -> None:
     print(f"{name}: {message}")
 
 
-def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
-    """The verdict ("right", "wrong" or "not done") and what to tell."""
+def judge(name: str, answer: Any, track: str | None = None, seed: int = 6) -> tuple[str, str]:
+    """The verdict ("right", "wrong" or "not done") and what to tell; the seed is that of the random inputs."""
     exercise = _find(name)
     track = track or exercise.track
     check_choice(ROUTES if exercise.inputs else PAGES, track=track)
@@ -124,7 +124,7 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
     if isinstance(answer, type) and exercise.run is not None:
         answer = functools.partial(exercise.run, answer)
     changed = False
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seed)
     trials = [exercise.inputs(rng) for _ in range(exercise.trials)]
     results = []
     for arguments in trials:
@@ -141,6 +141,8 @@ def judge(name: str, answer: Any, track: str | None = None) -> tuple[str, str]:
             return todo
         if callable(result):
             return "wrong", "your function returned a function: call it with the input."
+        if exercise.run is not None and not isinstance(result, dict):
+            return "wrong", f"expected a class, got {type(answer).__name__}."
         if track == "keras" and isinstance(result, np.ndarray | np.generic):
             return "wrong", "your function returned a NumPy value, which `fit` can't compile: use keras.ops."
         if isinstance(result, tuple | list):

@@ -16,8 +16,9 @@ from keras import layers, ops
 from keras.initializers import RandomNormal
 
 from .. import private
-from ..checks import check_choice, check_number, check_positive, check_tokens
-from ..checks.gpt import check_context, check_keys
+from ..checks import check_choice, check_number, check_positive
+from ..checks import check_shape, check_tokens
+from ..checks.gpt import check_cache, check_context, check_keys
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import decoder_weights, read_decoder
 from ..frameworks.weights import assign, slots
@@ -90,7 +91,10 @@ def window_mask(
     """
     if window is not None:
         check_positive(window=window)
-    start = length_k - length_q if start is None else start
+    if start is None:
+        start = length_k - length_q
+        if isinstance(start, int) and start < 0:
+            raise ValueError(f"length_q={length_q} must be from 1 to length_k={length_k}")
     keys = ops.arange(length_k, dtype="int32")
     queries = start + ops.arange(length_q, dtype="int32")[:, None]
     mask = keys <= queries
@@ -221,6 +225,8 @@ class GroupedQueryAttention(layers.Layer):
     ):
         """The output, shaped as x. The mask must hide the future, too; None is causal."""
         config = self.config
+        start = 0 if cache is None else cache.length
+        check_keys(x.shape[1], start, attention_mask=attention_mask)
 
         # 1 project
         q, k, v = self.query_dense(x), self.key_dense(x), self.value_dense(x)
@@ -249,7 +255,7 @@ class GroupedQueryAttention(layers.Layer):
             scores = config.score_cap * ops.tanh(scores / config.score_cap)
         # 7 hide later positions, and those before the window
         if attention_mask is None:
-            attention_mask = window_mask(ops.shape(q)[2], ops.shape(k)[2])
+            attention_mask = window_mask(ops.shape(q)[2], ops.shape(k)[2], start=start)
         scores = ops.where(attention_mask, scores, -np.inf)
         highest = ops.max(scores, axis=-1, keepdims=True)
         highest = ops.where(ops.isfinite(highest), highest, 0.0)  # where all is hidden
@@ -390,7 +396,13 @@ class ModernDecoder(private.ReadsIds, keras.Model):
         start = 0 if cache is None else cache.length
         check_tokens(tokens, self.vocab_size)  # if they have values yet
         check_context(tokens.shape[1], start, self.max_length)
-        check_keys(tokens.shape[1], start, attention_mask=attention_mask)
+        check_cache(cache, len(self.blocks), tokens.shape[0])
+        if attention_mask is not None and None not in tokens.shape:
+            # where the length is a tensor, a mask covers the whole room
+            is_known = isinstance(start, int)
+            seen = start + tokens.shape[1] if is_known else self.max_length
+            shape = (attention_mask.shape[0], 1, 1, seen)
+            check_shape(shape, attention_mask=attention_mask)
         caches = [None] * len(self.blocks) if cache is None else cache.layers
 
         # 1 count the positions, from the first real token of a row
@@ -482,7 +494,8 @@ def load(
     """
     arguments = read_decoder(directory)
     config = ModernConfig(**arguments)
-    config = replace(config, max_length=max_length or config.max_length)
+    if max_length is not None:
+        config = replace(config, max_length=max_length)
     if dtype == "float64" and keras.backend.backend() != "tensorflow":
         raise ValueError(
             "dtype='float64': expected another on this backend, because "

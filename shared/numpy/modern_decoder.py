@@ -253,6 +253,11 @@ class ModernConfig:
         check_number(0, eps=self.eps)
         check_choice((1, -1), rotation=self.rotation)
         check_choice(("silu", "gelu_tanh", "relu_squared"), activation=self.activation)
+        if self.gated == (self.activation == "relu_squared"):
+            raise ValueError(
+                f"activation={self.activation!r} with gated={self.gated}: expected "
+                "'relu_squared' without gates, and another with them"
+            )
         check_choice(("before", "after", "both"), norms=self.norms)
         check_choice(("w", "1 + w", "none"), norm_gain=self.norm_gain)
         kinds = (None, "head", "all", "head after rotation")
@@ -269,7 +274,7 @@ class ModernConfig:
 import math
 import os
 
-from ..checks.gpt import check_context, check_keys
+from ..checks.gpt import check_cache, check_context, check_keys
 from ..contracts import Integer
 from .attention import merge_heads, softmax, split_heads
 from .decoder import LayerCache
@@ -583,19 +588,23 @@ class ModernDecoder(Module):
         The mask is True at real positions; padding may be before them.
         """
         start = 0 if cache is None else cache.length
-        check_context(tokens.shape[1], start, self.max_length)
+        batch, length = tokens.shape
+        check_context(length, start, self.max_length)
+        check_cache(cache, len(self.blocks), batch)
+        if mask is not None:
+            check_shape((len(mask), 1, 1, start + length), mask=mask)
         layers = [None] * len(self.blocks) if cache is None else cache.layers
 
         # 1 count the positions, from the first real token of a row
         if mask is None:
-            positions = np.arange(start, start + tokens.shape[1])[None]
+            positions = np.arange(start, start + length)[None]
         else:
             counts = mask[:, 0, 0].cumsum(axis=1) - 1
             positions = np.maximum(counts, 0)[:, start:]
         # 2 look up the vectors of the tokens
         x = self.embedding_norm(self.tokens(tokens))
         # 3 pass through the blocks
-        for block, layer in zip(self.blocks, layers):
+        for block, layer in zip(self.blocks, layers, strict=True):
             x = block(x, positions, mask, layer)
         # 4 normalize
         self.h = self.norm(x)
@@ -665,7 +674,8 @@ def load(
     """
     arguments = read_decoder(directory)
     config = ModernConfig(**arguments)
-    config = replace(config, max_length=max_length or config.max_length)
+    if max_length is not None:
+        config = replace(config, max_length=max_length)
     model = ModernDecoder(config, rng="later")
     parameters = dict(model.named_parameters())
     for name, array in decoder_weights(directory, arguments, dtype):

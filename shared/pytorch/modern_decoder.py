@@ -14,12 +14,14 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..checks import check_choice, check_number, check_positive, check_tokens
-from ..checks.gpt import check_context, check_keys
+from ..checks import check_choice, check_number, check_positive
+from ..checks import check_shape, check_tokens
+from ..checks.gpt import check_cache, check_context
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import decoder_weights, read_decoder
 from ..frameworks.weights import slots
 from ..numpy.modern_decoder import ModernConfig, scaled_frequencies
+from .attention import causal_mask
 from .decoder import LayerCache
 from .gpt import KVCache
 
@@ -81,12 +83,12 @@ def window_mask(
     The queries are the last length_q of length_k positions.
     Source: Beltagy et al. 2020, section 3.1, looking back only.
     """
-    keys = torch.arange(length_k, device=device)
-    queries = keys[length_k - length_q :, None]
-    mask = keys <= queries
+    mask = causal_mask(length_q, length_k, device)
     if window is not None:
         check_positive(window=window)
-        mask = mask & (queries - keys < window)
+        keys = torch.arange(length_k, device=device)
+        queries = keys[length_k - length_q :]
+        mask = mask & (queries[:, None] - keys < window)
     return mask
 
 
@@ -167,7 +169,10 @@ class GroupedQueryAttention(nn.Module):
         | None = None,
         cache: LayerCache | None = None,
     ):
-        """The output, shaped as x; mask None: causal, or one new position sees all."""
+        """The output, shaped as x.
+
+        A mask must hide the future, too, and what is before a window. None is causal.
+        """
         config, head_dim = self.config, self.config.head_dim
 
         # 1 project
@@ -254,7 +259,7 @@ class ModernBlock(nn.Module):
         mask: Tensor | None = None,
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """The output, shaped as x, (batch, length, d_model)."""
+        """The output, shaped as x, (batch, length, d_model); the mask as in attention."""
         # 1 attend, and add to x
         h = self.attention(self.attention_norm(x), cos, sin, mask, cache)
         h = x + self.attention_post_norm(h)
@@ -323,7 +328,9 @@ class ModernDecoder(nn.Module):
         length, device = tokens.shape[1], tokens.device
         check_tokens(tokens, self.vocab_size)  # a GPU isn't asked: it would wait
         check_context(length, start, self.max_length)
-        check_keys(length, start, mask=mask)
+        check_cache(cache, len(self.blocks), len(tokens))
+        if mask is not None:
+            check_shape((len(mask), 1, 1, start + length), mask=mask)
         layers = [None] * len(self.blocks) if cache is None else cache.layers
 
         # 1 count the positions, from the first real token of a row
@@ -395,6 +402,7 @@ class ModernDecoder(nn.Module):
         )
 
 # %% ../../notebooks/18_modern_decoder/pytorch.ipynb #later-load-code
+@checked
 def load(
     directory: str | os.PathLike,
     dtype: torch.dtype = torch.float32,
@@ -408,7 +416,8 @@ def load(
     """
     arguments = read_decoder(directory)
     config = ModernConfig(**arguments)
-    config = replace(config, max_length=max_length or config.max_length)
+    if max_length is not None:
+        config = replace(config, max_length=max_length)
     with torch.device("meta"):
         model = ModernDecoder(config).to(dtype)
     model.to_empty(device="cpu")

@@ -159,6 +159,89 @@ def test_keras_saves_and_loads_the_record(family, rng, tmp_path):
     np.testing.assert_array_equal(as_numpy(loaded(tokens)), as_numpy(model(tokens)))
 
 
+# What doesn't fit
+
+SIZES = {
+    "vocab_size": 31,
+    "d_model": 16,
+    "num_heads": 4,
+    "num_kv_heads": 2,
+    "head_dim": 4,
+    "d_ff": 24,
+    "max_length": 12,
+}
+TRACKS = [
+    pytest.param(numpy_track, np.asarray, "mask", id="numpy"),
+    pytest.param(pytorch_track, torch.as_tensor, "mask", id="pytorch"),
+    pytest.param(keras_track, keras.ops.convert_to_tensor, "attention_mask", id="keras", marks=pytest.mark.keras),
+]
+
+
+def record(blocks: int, **changed):
+    return numpy_track.ModernConfig(**SIZES, windows=(3,) * blocks, thetas=(1e4,) * blocks, **changed)
+
+
+@pytest.mark.parametrize("module, array, name", TRACKS)
+@pytest.mark.parametrize("blocks, rows", [(2, 2), (6, 2), (4, 3)])
+def test_a_cache_of_another_model_or_number_of_texts_is_refused(module, array, name, blocks, rows):
+    """With a draft's cache, the last blocks would be left out in silence; with a larger one, positions would begin anew."""
+    model, other = (module.ModernDecoder(record(each)) for each in (4, blocks))
+    with pytest.raises(ValueError, match=f"cache has {blocks} layers and {rows} rows: expected 4 and 2"):
+        model(array(np.ones((2, 5), dtype=np.int64)), cache=other.make_cache(rows))
+
+
+@pytest.mark.parametrize("module, array, name", TRACKS)
+@pytest.mark.parametrize("keys", [1, 4, 6])
+def test_a_mask_of_another_length_is_refused_by_its_name(module, array, name, keys):
+    model, tokens = module.ModernDecoder(record(2)), array(np.ones((2, 5), dtype=np.int64))
+    with pytest.raises(TypeError, match=rf"{name} has shape \(2, 1, 1, {keys}\): expected \(2, 1, 1, 5\)"):
+        model(tokens, **{name: array(np.ones((2, 1, 1, keys), dtype=bool))})
+
+
+@pytest.mark.keras
+def test_keras_attention_without_a_mask_is_causal_where_the_length_is_a_tensor(rng):
+    """Such a cache gives its whole room: the empty slots must be hidden, and of several new positions the later ones."""
+    config = record(1)
+    attention = keras_track.GroupedQueryAttention(config)
+    x = keras.ops.convert_to_tensor(rng.normal(size=(2, 6, config.d_model)).astype("float32"))
+    [(cos, sin)] = keras_track.ModernDecoder(config).rotations(keras.ops.arange(6)[None])
+    cache = keras_track.KVCache(1, 2, config.num_kv_heads, 9, config.head_dim, "float32").layers[0]
+    cache.length = keras.ops.convert_to_tensor(0, "int32")
+    parts = [
+        attention(x[:, begin:end], cos[:, :, begin:end], sin[:, :, begin:end], cache=cache)
+        for begin, end in ((0, 4), (4, 6))
+    ]
+    np.testing.assert_allclose(
+        as_numpy(keras.ops.concatenate(parts, axis=1)), as_numpy(attention(x, cos, sin)), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("module, array, name", TRACKS)
+def test_more_queries_than_keys_have_no_window(module, array, name):
+    with pytest.raises(ValueError, match="length_q=4 must be from 1 to length_k=3"):
+        module.window_mask(4, 3)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"gated": False}, {"activation": "relu_squared"}, {"gated": False, "activation": "gelu_tanh"}]
+)
+def test_a_record_with_an_activation_that_nothing_applies_is_refused(changed):
+    with pytest.raises(ValueError, match=f"activation='{changed.get('activation', 'silu')}' with gated="):
+        record(1, **changed)
+
+
+@pytest.mark.parametrize("module, array, name", TRACKS)
+def test_room_for_no_position_is_refused(module, array, name, tmp_path):
+    saved("llama", tmp_path)
+    with pytest.raises(ValueError, match="max_length=0"):
+        module.load(tmp_path, max_length=0)
+
+
+def test_a_dtype_that_is_none_of_pytorch_is_refused_by_its_name(tmp_path):
+    with pytest.raises(TypeError, match="dtype"):
+        pytorch_track.load(tmp_path, "bfloat16")
+
+
 # The dictionary of compare
 
 SAME = {"RMSNorm, as a function", "RMSNorm, as a layer", "SiLU", "soft-cap", "RoPE's speeds"}

@@ -19,9 +19,11 @@ MODULES = ("tensorflow", "keras", "torch", "torch._dynamo", "triton", "jax")
 def compute() -> None:
     """Use each framework once; with PyTorch's first optimizer comes triton, where it is installed."""
     import jax.numpy
+    import keras
     import tensorflow
     import torch
 
+    assert keras.layers.Dense(2)(tensorflow.ones((1, 3))).shape == (1, 2)
     weight = torch.ones(3, requires_grad=True)
     weight.sum().backward()
     torch.optim.Adam([weight]).step()
@@ -32,9 +34,11 @@ def compute() -> None:
 def walk(order: tuple[str, ...] = ()) -> bool:
     """Go on from the imports in `order` in every way, and say whether all went well.
 
-    A module that another one has brought along is left out: to import it again does nothing.
+    A module that another one has brought along is left out: to import it again does nothing. Keras, which is Python and
+    brings TensorFlow along, has an order of its own where it comes first.
     """
     left = [name for name in MODULES if name not in sys.modules and importlib.util.find_spec(name.partition(".")[0])]
+    left = [name for name in left if name != "keras" or not order]
     if not left:
         compute()
         print(" ".join(order), flush=True)
