@@ -52,6 +52,13 @@ ROWS = {
             "attention.build((None, 4, 32), (None, 4, 32))\n"
             "print(f'{np.abs(attention.get_weights()[0]).max():.2f}')"
         ),
+        "train_on_batch returns the mean of all batches so far": (
+            "model = keras.Sequential([keras.Input((1,)), layers.Dense(1, use_bias=False)])\n"
+            "model.compile(keras.optimizers.SGD(0.0), 'mse')\n"
+            "model.set_weights([np.zeros((1, 1))])\n"
+            "model.train_on_batch(np.ones((1, 1)), np.ones((1, 1)))\n"
+            "print(float(model.train_on_batch(np.ones((1, 1)), np.full((1, 1), 3.0))) == 5)"
+        ),
         "fit with a seed has one order in every epoch (TensorFlow)": (
             "keras.utils.set_random_seed(0)\n"
             "seen = []\n"

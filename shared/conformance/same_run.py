@@ -103,7 +103,7 @@ def keras_steps(
     for step in range(int(optimizer.iterations), num_steps):
         inputs, targets = batch_at(step)
         counts = (targets != ignore_index).astype(keras.config.floatx())
-        model.reset_metrics()  # or the loss would be a mean over all steps so far
+        model.reset_metrics()  # before Keras 3.15, or the loss is a mean over all steps so far
         logs = model.train_on_batch(inputs, targets, sample_weight=counts, return_dict=True)
         losses.append(float(logs["loss"]))
     return np.array(losses, dtype=float)
