@@ -9,13 +9,15 @@ import numpy as np
 
 
 def check_positive(**sizes: int) -> None:
-    """Raise unless every size is a whole number from 1 to the largest that an array's axis can have.
+    """Raise unless every size is a whole number from 1 to the largest that an array's axis can have, or one that PyTorch leaves open.
 
     Raises:
         TypeError: if a size is not a whole number.
         ValueError: if a size is below 1, or above 2**63 - 1.
     """
     for name, size in sizes.items():
+        if type(size).__name__ == "SymInt":  # of torch.export: any length
+            continue
         if isinstance(size, bool) or not isinstance(size, numbers.Integral):
             raise TypeError(f"{name}={size!r}: expected a whole number, got {type(size).__name__}")
         if size < 1:

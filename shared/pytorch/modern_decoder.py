@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from ..checks import check_choice, check_number, check_positive
 from ..checks import check_shape, check_tokens
-from ..checks.gpt import check_cache, check_context
+from ..checks.gpt import check_cache, check_context, check_keys
 from ..contracts import Bool, Float, Integer, checked
 from ..frameworks.pretrained import decoder_weights, read_decoder
 from ..frameworks.weights import slots
@@ -174,6 +174,7 @@ class GroupedQueryAttention(nn.Module):
         A mask must hide the future, too, and what is before a window. None is causal.
         """
         config, head_dim = self.config, self.config.head_dim
+        check_keys(x.shape[1], 0 if cache is None else cache.length, mask=mask)
 
         # 1 project
         q, k, v = self.query(x), self.key(x), self.value(x)

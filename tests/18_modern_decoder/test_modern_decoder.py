@@ -198,6 +198,29 @@ def test_a_mask_of_another_length_is_refused_by_its_name(module, array, name, ke
         model(tokens, **{name: array(np.ones((2, 1, 1, keys), dtype=bool))})
 
 
+@pytest.mark.parametrize("module, array, name", TRACKS)
+@pytest.mark.parametrize("keys", [1, 4])
+def test_an_attention_refuses_a_mask_of_the_new_positions_alone_and_keeps_its_cache(module, array, name, keys, rng):
+    """Broadcast over all keys, it would show padding that is cached; refused late, the cache would have moved."""
+    config = record(1)
+    model = module.ModernDecoder(config)
+    attention = model.blocks[0].attention
+    cache = model.make_cache(1).layers[0]
+    given = {"cos": (1, 1, 5, 2), "sin": (1, 1, 5, 2)} if module is not numpy_track else {}
+
+    def call(length, **more):
+        x = array(rng.normal(size=(1, length, config.d_model)).astype("float32"))
+        turns = [array(np.ones((1, 1, length, 2), "float32"))] * 2 if given else [np.arange(length)[None]]
+        return attention(x, *turns, cache=cache, **more)
+
+    call(5)
+    with pytest.raises(
+        TypeError, match=rf"{name} has shape \(1, 1, 1, {keys}\): expected one that broadcasts to 6 keys"
+    ):
+        call(1, **{name: array(np.ones((1, 1, 1, keys), bool))})
+    assert cache.length == 5
+
+
 @pytest.mark.keras
 def test_keras_attention_without_a_mask_is_causal_where_the_length_is_a_tensor(rng):
     """Such a cache gives its whole room: the empty slots must be hidden, and of several new positions the later ones."""
@@ -214,6 +237,15 @@ def test_keras_attention_without_a_mask_is_causal_where_the_length_is_a_tensor(r
     np.testing.assert_allclose(
         as_numpy(keras.ops.concatenate(parts, axis=1)), as_numpy(attention(x, cos, sin)), atol=1e-5
     )
+
+
+def test_pytorchs_model_is_exported_for_every_length(rng):
+    model = pytorch_track.ModernDecoder(record(2)).eval()
+    length = torch.export.Dim("length", min=4, max=12)
+    tokens = torch.as_tensor(rng.integers(0, 31, (2, 6)))
+    program = torch.export.export(model, (tokens,), dynamic_shapes={"tokens": {1: length}})
+    longer = torch.as_tensor(rng.integers(0, 31, (2, 11)))
+    torch.testing.assert_close(program.module()(longer), model(longer))
 
 
 @pytest.mark.parametrize("module, array, name", TRACKS)
