@@ -1,0 +1,312 @@
+"""The places where a port leaves its reference.
+
+1. Both models are called with the same inputs, and every value that a layer reads or returns is kept.
+2. A value of the port agrees if the reference has the same numbers somewhere, in whatever order of axes.
+3. A value without a twin is no mistake if what depends on it agrees nevertheless: the port is only built in another way. Noise in
+   its place shows whether anything that agrees depends on it.
+4. From the first value that is left, we put values of the reference in the port's place, and call it again. Where what follows
+   agrees then, is the place. The value stays there, and the search goes on behind it, so several mistakes are found one by one.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shared.arrays import framework_of
+from shared.conformance.doctor import catalogue
+from shared.conformance.doctor.matching import Pool, laid_out, off, tells
+from shared.conformance.doctor.tracing import Call, Place, Trace, trace
+from shared.evidence import short
+
+# A library that computes a part in float32 agrees in float64 to seven digits: worth a note, and no mistake.
+FLOAT32_INSIDE = 3e-7
+_MOST = 5  # partings that are told
+_TRIED = 30  # values of the reference that are tried in one place
+_NEAR = 2e-2  # one that is as near as this is probably meant
+
+
+@dataclass
+class Parting:
+    """One place where the port leaves the reference.
+
+    Args:
+        where: the path of a layer of the port, or that before which the port's own code parts.
+        difference: how far the port's value is from the reference's, relative to the largest number.
+        convention: what the port does there, and what the reference; empty if nothing in the catalogue explains it.
+        healed: how many later values agree with the reference's value in its place, of how many.
+    """
+
+    where: str
+    difference: float
+    convention: str
+    healed: tuple[int, int]
+
+    def __str__(self) -> str:
+        named = self.convention or "no convention of the catalogue explains it"
+        return f"they part in {self.where}, by {short(self.difference)}: {named}"
+
+
+@dataclass
+class Diagnosis:
+    """What was found: `ok` if the outputs agree and no place was found; never that two models are the same."""
+
+    ok: bool
+    sentence: str
+    partings: list[Parting] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence, *map(str, self.partings), *self.notes])
+
+
+def where_they_part(
+    reference: Any,
+    port: Any,
+    *inputs: np.ndarray,
+    call_reference: Callable[[Any], Any] | None = None,
+    call_port: Callable[[Any], Any] | None = None,
+) -> Diagnosis:
+    """Say in which layers a port first differs from its reference, and by which convention.
+
+    Args:
+        reference, port: models of PyTorch or Keras, in evaluation mode, with the weights already carried over; random ones show
+            more than trained ones (`randomize`), and float64 more than float32.
+        inputs: arrays of NumPy, by position, for both. Let all their sizes differ, and those of the models.
+        call_reference, call_port: how a model is called, if not by these inputs.
+
+    Raises:
+        TypeError: if one is neither PyTorch's nor Keras'.
+        ValueError: if a model is random, or compiled, or if most of the port's weights are in no weight of the reference.
+    """
+    search = _Search(reference, port, inputs, call_reference, call_port)
+    return search.run()
+
+
+class _Search:
+    """The steps of `where_they_part` on one pair of models."""
+
+    def __init__(self, reference: Any, port: Any, inputs: tuple, call_reference: Any, call_port: Any):
+        self.port, self.inputs, self.call_port = port, inputs, call_port
+        self.theirs = _twice("reference", reference, inputs, call_reference)
+        self.first = _twice("port", port, inputs, call_port)
+        self.weights = catalogue.all_weights(reference)
+        _check_weights(self.weights, catalogue.all_weights(port))
+        self.pool = Pool([(time, value) for time, _, value in self.theirs.places()])
+        self.outputs = Pool([(0, value) for value in self.theirs.outputs])
+        kinds = {str(each.dtype) for each in [*self.theirs.outputs, *self.first.outputs] if each.dtype.kind == "f"}
+        self.floor = 1e-12 if kinds == {"float64"} else 2e-2 if kinds & {"float16", "bfloat16"} else 3e-6
+        self.replaced: dict[Place, np.ndarray] = {}
+        self.moved: list[np.ndarray] = []  # by how much each place was mended
+
+    def traced(self, replaced: dict[Place, np.ndarray]) -> Trace:
+        return trace(self.port, *self.inputs, call=self.call_port, replace=replaced)
+
+    def run(self) -> Diagnosis:
+        partings: list[Parting] = []
+        notes: list[str] = []
+        for _ in range(4 * _MOST):
+            now = self.traced(self.replaced)
+            agree = self.agreement(now)
+            start = self.first_open(now, agree)
+            if start is None or len(partings) >= _MOST:
+                break
+            found = self.healing(now, agree, start)
+            if found is None:
+                _, place, value = start
+                difference, _ = self.pool.nearest(value)
+                partings.append(Parting(said(now, place), difference, "", (0, 0)))
+                break
+            place, value, wanted, healed = found
+            self.replaced[place] = wanted
+            difference = off(value, wanted)
+            if self.is_echo(wanted - value):
+                continue  # the same mistake, in a sum that goes past the place where it was mended
+            if difference < FLOAT32_INSIDE and self.floor < 1e-9:
+                notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
+                continue
+            named = catalogue.explain(now.calls[place[0]], place[1], value, wanted, now, self.weights)
+            partings.append(Parting(said(now, place), difference, named, healed))
+        return self.diagnosis(partings, notes)
+
+    def is_echo(self, moved: np.ndarray) -> bool:
+        """Whether a place is mended by what another one was mended by."""
+        echo = any(
+            off(view, moved) < 1e-3
+            for each in self.moved
+            if each.size == moved.size
+            for view in laid_out(each, moved.shape)
+        )
+        self.moved.append(moved)
+        return echo
+
+    def diagnosis(self, partings: list[Parting], notes: list[str]) -> Diagnosis:
+        gaps = [self.outputs.nearest(each)[0] for each in self.first.outputs if tells(each)]
+        worst = max(gaps, default=math.inf)
+        bound = max(50 * self.floor, FLOAT32_INSIDE if self.floor < 1e-9 else 0.0)
+        if worst <= bound and not partings:
+            count = sum(tells(value) for _, _, value in self.first.places())
+            sentence = f"nothing found: the outputs agree to {short(worst)}, over {count} values; smaller mistakes can't be seen here"
+            return Diagnosis(True, sentence, [], notes)
+        if not partings:
+            shapes = f"{[each.shape for each in self.theirs.outputs]} and {[each.shape for each in self.first.outputs]}"
+            sentence = f"the outputs differ, of shapes {shapes}, and every value on the way agrees: the end is another"
+            return Diagnosis(False, sentence, [], notes)
+        gaps = [off(ours, theirs) for ours, theirs in zip(self.first.outputs, self.theirs.outputs)]
+        differ = f"differ by {short(max(gaps))}" if gaps and math.isfinite(max(gaps)) else "have other shapes"
+        places = f"{len(partings)} place{'s' * (len(partings) > 1)}"
+        return Diagnosis(False, f"the outputs {differ}; {places}:", partings, notes)
+
+    def agreement(self, now: Trace) -> dict[Place, bool | None]:
+        """For each value of the port, whether the reference has it; None where a value tells nothing. Rounding may grow eightfold."""
+        found: dict[Place, bool | None] = {}
+        errors: dict[int, float] = {}
+        for _, place, value in now.places():
+            if not tells(value):
+                found[place] = None
+                continue
+            difference, _ = self.pool.nearest(value)
+            call = now.calls[place[0]]
+            came = errors.get(place[0], 0.0) if place[1] == "out" else errors.get(call.inside or 0, 0.0)
+            limit = max(self.floor, 8 * min(1e-3, came))
+            found[place] = difference <= limit
+            if found[place]:
+                errors[place[0]] = max(errors.get(place[0], 0.0), difference)
+        return found
+
+    def first_open(self, now: Trace, agree: dict[Place, bool | None]) -> tuple[int, Place, np.ndarray] | None:
+        """The first value that has no twin and on which something depends that has none either."""
+        rng = np.random.default_rng(0)
+        for time, place, value in now.places():
+            if agree[place] is not False or place in self.replaced:
+                continue
+            noise = rng.normal(size=value.shape) * (value.std() + 1e-3) + value.mean()
+            after = self.traced({**self.replaced, place: noise})
+            same = all(map(np.array_equal, now.outputs, after.outputs))
+            if same or self.agreed_value_moves(now, after, agree, time):
+                continue
+            return time, place, value
+        return None
+
+    @staticmethod
+    def agreed_value_moves(now: Trace, after: Trace, agree: dict[Place, bool | None], time: int) -> bool:
+        """Whether the noise moved a later value that agrees, so that what was there before is as right as that."""
+        moved = {place: value for _, place, value in after.places()}
+        for later, place, value in now.places():
+            if later > time and agree[place] and not np.array_equal(moved.get(place, value), value):
+                return True
+        return False
+
+    def healing(
+        self, now: Trace, agree: dict[Place, bool | None], start: tuple[int, Place, np.ndarray]
+    ) -> tuple[Place, np.ndarray, np.ndarray, tuple[int, int]] | None:
+        """From the first open value on, the first place where a value of the reference makes what follows agree."""
+        twins = [(time, self.pool.nearest(value)[1]) for time, place, value in now.places() if agree[place]]
+        opened = [
+            each
+            for each in now.places()
+            if each[0] >= start[0] and agree[each[1]] is False and each[1] not in self.replaced
+        ]
+        for time, place, value in opened[:24]:
+            before = [index for at, index in twins if at < time]
+            best = self.best(now, agree, time, place, value, before)
+            # what a layer reads may be known, and not what it should read
+            call = now.calls[place[0]]
+            if place[1] == "out" and not any(each.inside == call.number for each in now.calls):
+                for index, each in enumerate(call.ins):
+                    read = (call.number, "in", index)
+                    if agree.get(read) and read not in self.replaced:
+                        other = self.best(now, agree, call.begins, read, each, before)
+                        if other is not None and (best is None or other[0] >= best[0]):
+                            best = other
+            if best is not None:
+                return best[1:]
+        return None
+
+    def best(
+        self, now: Trace, agree: dict[Place, bool | None], time: int, place: Place, value: np.ndarray, twins: list[int]
+    ) -> tuple | None:
+        """The value of the reference that makes the most of what follows agree, with how much that is; None if none does any."""
+        best = None
+        agreed = sum(agree[each] is True for at, each, _ in now.places() if at > time)
+        for wanted in self.candidates(value, twins):
+            if np.array_equal(wanted, value):
+                continue
+            after = self.traced({**self.replaced, place: wanted})
+            later = self.agreement(after)
+            echo = np.sort(wanted, axis=None)
+            others = [
+                each
+                for at, each, seen in after.places()
+                if at > time and not (seen.size == wanted.size and np.array_equal(np.sort(seen, axis=None), echo))
+            ]
+            count = sum(later[each] is True for each in others)
+            told = sum(later[each] is not None for each in others)
+            bound = max(50 * self.floor, FLOAT32_INSIDE)
+            ends = all(self.outputs.nearest(each)[0] <= bound for each in after.outputs if tells(each))
+            if (ends or count > agreed) and (best is None or (ends, count) > best[0]):
+                best = ((ends, count), place, value, wanted, (count, told))
+        return best
+
+    def candidates(self, value: np.ndarray, twins: list[int]) -> list[np.ndarray]:
+        """Values of the reference that may be what this should have been: near ones, then new ones in their order, then known ones.
+
+        A known value is meant where the reference does nothing and the port does something.
+        """
+        known = list(dict.fromkeys(twins))
+        earliest = min((self.pool.values[index][0] for index in known[-6:]), default=0)
+        new, old = [], []
+        for index, (time, each) in enumerate(self.pool.values):
+            if each.size != value.size or (index in known and index not in known[-4:]) or time < earliest:
+                continue
+            for view in laid_out(each, value.shape):
+                if not any(np.array_equal(view, other) for _, other in [*new, *old]):
+                    gap = off(value, view)
+                    (old if index in known else new).append(((gap if gap < _NEAR else 1.0, time), view))
+        return [view for found in (new, old) for _, view in sorted(found, key=lambda pair: pair[0])[:_TRIED]]
+
+
+def said(now: Trace, place: Place) -> str:
+    """A place in words."""
+    call: Call = now.calls[place[0]]
+    if place[1] == "out":
+        return call.name
+    holder = now.calls[call.inside].name if call.inside is not None else "the caller"
+    return f"the own code of {holder}, before {call.path or 'the model'}"
+
+
+def _check_weights(theirs: dict[str, np.ndarray], ours: dict[str, np.ndarray]) -> None:
+    """Raise ValueError unless the weights have been carried over, whatever their names, order of axes, and packing."""
+    whole = {name: np.sort(each, axis=None) for name, each in theirs.items()}
+    unknown = [
+        name
+        for name, each in ours.items()
+        if not name.startswith("part ")
+        and not any(
+            other.size == each.size and np.allclose(other, np.sort(each, axis=None), atol=1e-6)
+            for other in whole.values()
+        )
+    ]
+    count = sum(not name.startswith("part ") for name in ours)
+    if len(unknown) > count / 2:
+        raise ValueError(
+            f"{len(unknown)} of {count} weights of the port are in no weight of the reference, as {unknown[0]}: "
+            "carry the weights over first"
+        )
+
+
+def _twice(who: str, model: Any, inputs: tuple, call: Any) -> Trace:
+    """The trace of a model that isn't random."""
+    framework_of(model)
+    first, second = (trace(model, *inputs, call=call) for _ in range(2))
+    for (_, place, one), (_, _, two) in zip(first.places(), second.places()):
+        if not np.array_equal(one, two, equal_nan=one.dtype.kind == "f"):
+            raise ValueError(
+                f"the {who} is random in {said(first, place)}: put it into evaluation mode, or take dropout out"
+            )
+    return first

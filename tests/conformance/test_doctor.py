@@ -1,0 +1,257 @@
+"""The doctor for ports: planted mistakes are found where they are and named, right pairs raise no alarm."""
+
+import copy
+import re
+
+import keras
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import nn
+from torch.nn import functional as F
+
+from shared.conformance.doctor import randomize, trace, where_they_part
+from shared.frameworks.weights import get_weights, set_weights
+from shared.keras.gpt import GPTModel as KerasGPT
+from shared.pytorch.gpt import GPTModel
+
+from . import planted_ports
+
+pytestmark = pytest.mark.chapter("14")  # whose model is a port of transformers', in two frameworks
+
+TOKENS = np.random.default_rng(0).integers(1, 30, (2, 7))
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("pair", planted_ports.PAIRS)
+def test_a_right_port_raises_no_alarm(pair):
+    reference, port, inputs = planted_ports.PAIRS[pair]()
+    assert where_they_part(reference, port, *inputs)
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("fault", planted_ports.FAULTS, ids=lambda fault: fault.name)
+def test_a_mistake_that_was_planted_by_somebody_else_is_found(fault):
+    """They were written by one who hadn't seen the doctor: all are in the right place, and some have a name."""
+    reference, port, inputs = planted_ports.PAIRS[fault.pair]()
+    fault.plant(port)
+    try:
+        found = where_they_part(reference, port, *inputs).partings
+    except ValueError as error:  # a model that is random
+        assert "is random in the own code of blocks" in str(error) and fault.name == "bert_dropout_always"
+        return
+    for place in fault.layer if isinstance(fault.layer, tuple) else (fault.layer,):
+        assert any(re.search(place, each.where) for each in found), str(found)
+
+
+class Block(nn.Module):
+    """A pre-norm block as many write it, with a switch for each mistake of its own code."""
+
+    def __init__(self, d_model: int = 12, heads: int = 3, hidden: int = 20):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.query, self.key = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.value, self.output = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.up, self.down = nn.Linear(d_model, hidden), nn.Linear(hidden, d_model)
+        self.heads, self.scale, self.causal, self.residual = heads, None, True, 1.0
+        self.activation = F.gelu
+
+    def forward(self, x):
+        normalized = self.norm1(x)
+
+        def split(y):
+            return y.view(*y.shape[:2], self.heads, -1).transpose(1, 2)
+
+        q, k, v = split(self.query(normalized)), split(self.key(normalized)), split(self.value(normalized))
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal, scale=self.scale)
+        x = self.residual * x + self.output(attended.transpose(1, 2).flatten(2))
+        return x + self.down(self.activation(self.up(self.norm2(x))))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(31, 12)
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+        self.norm, self.head = nn.LayerNorm(12), nn.Linear(12, 31, bias=False)
+        self.factor = 1.0
+
+    def forward(self, tokens):
+        x = self.factor * self.tokens(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return randomize(Model().double().eval())
+
+
+class Logits(nn.Module):
+    """A model of transformers that returns its logits alone."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens):
+        return self.model(tokens).logits
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory):
+    """GPT-2 as transformers has it, and the course's model with its weights."""
+    sizes = {"vocab_size": 31, "n_positions": 16, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 20}
+    drops = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "bos_token_id": None, "eos_token_id": None}
+    theirs = randomize(transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes, **drops)).eval(), scale=0.3)
+    folder = tmp_path_factory.mktemp("gpt2")
+    theirs.save_pretrained(folder)
+    return Logits(theirs), GPTModel.from_pretrained(folder).eval()
+
+
+def put(name: str, value):
+    """Sets an attribute by its path."""
+
+    def plant(model):
+        *path, last = name.split(".")
+        for part in path:
+            model = model[int(part)] if part.isdigit() else getattr(model, part)
+        setattr(model, last, value)
+
+    return plant
+
+
+def change(name: str, changed):
+    """Puts other numbers into a weight."""
+
+    def plant(model):
+        with torch.no_grad():
+            weight = model.get_parameter(name)
+            weight.copy_(changed(model, weight.clone()))
+
+    return plant
+
+
+def of(name: str):
+    return lambda model, weight: model.get_parameter(name).clone()
+
+
+# name -> the mistake, where it must be found, and what must be said
+PLANTED = {
+    "an epsilon": (put("blocks.1.norm2.eps", 1e-3), r"^blocks\.1\.norm2 ", "epsilon 0.001 in place of epsilon 1e-05"),
+    "an activation": (put("blocks.1.activation", F.relu), r"before blocks\.1\.down", "ReLU of blocks.1.up in place of exact GELU"),
+    "GELU by tanh": (put("blocks.2.activation", lambda x: F.gelu(x, approximate="tanh")), r"before blocks\.2\.down", "GELU by tanh"),
+    "scores not scaled": (put("blocks.0.scale", 1.0), r"before blocks\.0\.output", "scores as they are in place of scores over sqrt"),
+    "scores over d_model": (put("blocks.1.scale", 12**-0.5), r"before blocks\.1\.output", "scores over sqrt(d_model)"),
+    "no causal mask": (put("blocks.1.causal", False), r"before blocks\.1\.output", "no mask in place of a causal mask"),
+    "half a residual": (put("blocks.1.residual", 0.5), r"before blocks\.1\.norm2", "1/2 times what it reads + blocks.1.output"),
+    "no residual": (put("blocks.2.residual", 0.0), r"before blocks\.2\.norm2", "in place of what it reads + blocks.2.output"),
+    "an embedding scaled": (put("factor", 12**0.5), r"before blocks\.0", "sqrt(12) times tokens in place of tokens"),
+    "a kernel of another": (change("blocks.1.query.weight", of("blocks.1.key.weight")), r"^blocks\.1\.query", "the kernel of blocks.1.key.weight in place of that of blocks.1.query.weight"),
+    "a kernel transposed": (change("blocks.1.output.weight", lambda _, w: w.T), r"^blocks\.1\.output", "the kernel's transpose"),
+    "a bias left out": (change("blocks.0.down.bias", lambda _, w: 0 * w), r"^blocks\.0\.down", "no bias in place of"),
+    "another bias": (change("blocks.0.down.bias", of("blocks.1.down.bias")), r"^blocks\.0\.down", "another bias"),
+    "heads the other way": (change("blocks.2.value.weight", lambda _, w: w.view(3, 4, 12).transpose(0, 1).flatten(0, 1)), r"^blocks\.2\.value", "its columns as"),
+    "a gain of another": (change("norm.weight", of("blocks.0.norm1.weight")), "^norm ", "the gain of blocks.0.norm1.weight in place of that of norm.weight"),
+    "a gain left at ones": (change("blocks.0.norm2.weight", lambda _, w: torch.ones_like(w)), r"^blocks\.0\.norm2", "a gain of ones"),
+    "rows of a table shifted": (change("tokens.weight", lambda _, w: w.roll(1, 0)), "^tokens", "shifted by"),
+    "1 + w": (change("blocks.1.norm1.weight", lambda _, w: w + 1), r"^blocks\.1\.norm1", "a gain of 1 + w in place of w"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_found_where_it_is_and_named(name, reference):
+    plant, where, says = PLANTED[name]
+    port = copy.deepcopy(reference)
+    plant(port)
+    found = where_they_part(reference, port, TOKENS)
+    assert not found and len(found.partings) == 1, str(found)
+    assert re.search(where, found.partings[0].where) and says in found.partings[0].convention, str(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("an epsilon", "scores not scaled"),
+        ("a bias left out", "GELU by tanh"),
+        ("an embedding scaled", "a gain of another"),
+    ],
+)
+def test_two_mistakes_are_found_one_after_the_other(first, second, reference):
+    port = copy.deepcopy(reference)
+    for name in (first, second):
+        PLANTED[name][0](port)
+    found = where_they_part(reference, port, TOKENS)
+    assert len(found.partings) == 2, str(found)
+    for name in (first, second):
+        _, where, says = PLANTED[name]
+        assert any(re.search(where, each.where) and says in each.convention for each in found.partings), str(found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_port_of_gpt2_is_right_and_each_of_its_mistakes_is_found(gpt2, dtype):
+    theirs, ours = (copy.deepcopy(each).to(dtype) for each in gpt2)
+    right = where_they_part(theirs, ours, TOKENS)
+    assert right and "nothing found" in str(right) and "smaller mistakes can't be seen" in str(right)
+    ours.blocks[1].feed_forward_norm.eps = 1e-3
+    change("blocks.0.attention.key.weight", of("blocks.0.attention.value.weight"))(ours)
+    found = where_they_part(theirs, ours, TOKENS)
+    key, norm = sorted(found.partings, key=lambda each: each.where)
+    assert key.where.startswith("blocks.0.attention.key") and "part 3 of 3" in key.convention
+    assert norm.where.startswith("blocks.1.feed_forward_norm") and "epsilon 0.001" in norm.convention
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_a_port_from_pytorch_to_keras_and_back(float64):
+    sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "vocab_size": 31, "max_length": 16, "num_layers": 2}
+    theirs, ours = randomize(GPTModel(**sizes).double().eval(), scale=0.3), KerasGPT(**sizes)
+    set_weights(ours, get_weights(theirs))
+    for pair in ((theirs, ours), (ours, theirs)):
+        found = where_they_part(*pair, TOKENS)
+        assert found and all("computes in float32 inside" in note for note in found.notes), str(found)
+        assert len(found.notes) == 2  # TensorFlow rounds a constant of GELU
+    ours.blocks[1].attention_norm.epsilon = 1e-3
+    [parting] = where_they_part(theirs, ours, TOKENS).partings
+    assert "epsilon 0.001 in place of epsilon 1e-05" in parting.convention and "layer_normalization" in parting.where
+
+
+def test_batch_norm_in_training_mode_is_named_and_its_statistics_stay():
+    network = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 12, 5))
+    reference = randomize(network.double().eval())
+    port = copy.deepcopy(reference)
+    port[1].train()
+    before = port[1].running_mean.clone()
+    found = where_they_part(reference, port, np.random.default_rng(0).normal(size=(4, 3, 5, 6)))
+    assert "the batch's own statistics (training mode) in place of moving statistics" in str(found)
+    assert torch.equal(before, port[1].running_mean)
+
+
+def test_what_cannot_be_held_against_each_other_says_what_it_needs(reference):
+    linear, ones = nn.Linear(12, 9), np.ones((3, 12), dtype="float32")
+    with pytest.raises(ValueError, match=r"the port is random in 1 \(Dropout\): put it into evaluation mode"):
+        where_they_part(nn.Sequential(linear, nn.Identity()), nn.Sequential(linear, nn.Dropout(0.5)), ones)
+    with pytest.raises(TypeError, match="model is a function: expected a model of PyTorch or Keras"):
+        where_they_part(lambda x: x, reference, TOKENS)
+    with pytest.raises(ValueError, match="weights of the port are in no weight of the reference, as .*: carry"):
+        where_they_part(reference, randomize(Model().double().eval(), seed=5), TOKENS)
+
+
+def test_a_compiled_model_is_looked_at_as_it_is(reference):
+    port = copy.deepcopy(reference)
+    put("blocks.1.norm2.eps", 1e-3)(port)
+    found = where_they_part(reference, torch.compile(port, backend="eager"), TOKENS)
+    assert "epsilon 0.001 in place of epsilon 1e-05" in str(found)
+
+
+def test_trace_and_randomize(reference):
+    found = trace(reference, TOKENS)
+    assert "blocks.0.query (Linear)" in str(found) and "(2, 7, 12) -> (2, 7, 12)" in str(found)
+    with pytest.raises(TypeError, match="expected a model of PyTorch or Keras"):
+        randomize(object())
+    layer = randomize(keras.Sequential([keras.Input((4,)), keras.layers.BatchNormalization()]))
+    assert all(np.ptp(weight) > 0 for weight in layer.get_weights()) and (layer.get_weights()[3] > 0).all()
