@@ -28,6 +28,7 @@ BESIDE = {
     "notebooks/00_which_framework.ipynb": "Which framework?",
     "notebooks/00_by_symptom.ipynb": "By symptom",
     "notebooks/00_jax.ipynb": "JAX, on one page",
+    "notebooks/00_test_your_own.ipynb": "Test your own",
     "notebooks/00_glossary.ipynb": "Glossary",
     "notebooks/00_conventions.ipynb": "Conventions",
 }

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from installation import ROOT
 
-COMPARE = {"compare.ipynb", "00_jax.ipynb", "00_which_framework.ipynb"}  # they need all frameworks
+COMPARE = {
+    "compare.ipynb",
+    "00_jax.ipynb",
+    "00_test_your_own.ipynb",
+    "00_which_framework.ipynb",
+}  # they need all frameworks
 
 
 def chapter_folder(chapter: str) -> Path:

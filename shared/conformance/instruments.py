@@ -61,6 +61,13 @@ def framework_that_runs(function: Callable, arrays: Arrays) -> str:
     """
     if (own := framework_of(function)) != "numpy":
         return own
+    holder = getattr(function, "__self__", None)  # of `apply`, which would take arrays of NumPy, and find no gradients
+    if (
+        "torch" in sys.modules
+        and isinstance(holder, type)
+        and issubclass(holder, sys.modules["torch"].autograd.Function)
+    ):
+        return "pytorch"
     refused = []
     for framework in (
         "numpy",

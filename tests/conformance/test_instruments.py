@@ -117,6 +117,7 @@ def test_a_gradient_that_is_wrong_is_found_where_the_outputs_agree():
         lambda q, k, v: torch.sin(Half.apply(q)) + k * v, lambda q, k, v: torch.sin(q * 3) + k * v, qkv
     )
     assert not result and "that of query is 0.5 times the reference's" in str(result)
+    assert "the gradient of x is off by 0.5" in str(finite_differences(Half.apply, rows))
     detached = same_function(lambda x: x.detach() * 2 + 0 * x, lambda x: x * 2, rows)
     assert not detached and "that of x is zero" in str(detached)
 
