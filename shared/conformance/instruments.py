@@ -194,8 +194,8 @@ def _bound(*outputs: np.ndarray) -> float:
 
 
 def same_function(
-    function: Callable,
     reference: Callable,
+    function: Callable,
     make_inputs: Callable[[np.random.Generator], Mapping[str, np.ndarray]],
     trials: int = 3,
     seed: int = 0,
@@ -203,7 +203,7 @@ def same_function(
     """Whether two functions have the same outputs and gradients on random inputs; if not, what they differ in.
 
     Args:
-        function, reference: of any framework, the two not of the same one; they get the arrays by position.
+        reference, function: what it should be and what it is, of any framework, each of its own; they get the arrays by position.
         make_inputs: draws the inputs of one trial, name -> array, in the order of the call.
         trials: how often.
 
@@ -601,7 +601,7 @@ def law_of(
             named = text
             break
     found["named"] = named
-    said = f": it is {named}" if named else "; none of the usual mistakes explains it"
+    said = f": it is the law of {named}" if named else "; none of the usual mistakes explains it"
     return Result(False, f"the law is at a distance of {short(distance)} from the one asked for{said}", found)
 
 
@@ -612,34 +612,34 @@ def _other_laws(
     size = len(logits)
     yield "the likeliest token alone", np.eye(size)[logits.argmax()]
     if temperature != 1:
-        yield "that of logits that were multiplied by the temperature", token_law(logits, 1 / temperature, top_k, top_p)
-        yield "that of temperature 1", token_law(logits, 1.0, top_k, top_p)
-        yield "that of the temperature applied twice", token_law(logits, temperature**2, top_k, top_p)
+        yield "logits that were multiplied by the temperature", token_law(logits, 1 / temperature, top_k, top_p)
+        yield "temperature 1", token_law(logits, 1.0, top_k, top_p)
+        yield "the temperature applied twice", token_law(logits, temperature**2, top_k, top_p)
         law = token_law(logits) / temperature
-        yield "that of probabilities, not logits, over the temperature", token_law(law, 1.0, top_k, top_p)
+        yield "probabilities, not logits, over the temperature", token_law(law, 1.0, top_k, top_p)
     if top_k is not None:
-        yield "that of all tokens, not of the top k", token_law(logits, temperature, None, top_p)
+        yield "all tokens, not of the top k", token_law(logits, temperature, None, top_p)
         for other in (top_k + 1, top_k - 1):
             if other > 0:
-                yield f"that of the top {other}, not {top_k}", token_law(logits, temperature, other, top_p)
+                yield f"the top {other}, not {top_k}", token_law(logits, temperature, other, top_p)
         kept = token_law(logits, temperature)
         kept[token_law(logits, temperature, top_k) == 0] = 0
         smallest = np.where(logits >= np.sort(logits)[-top_k], logits / temperature, 0.0)
-        yield "that of hidden logits at 0, not at minus infinity", token_law(smallest)
+        yield "hidden logits at 0, not at minus infinity", token_law(smallest)
     if top_p is not None:
-        yield "that of all tokens, not of top p", token_law(logits, temperature, top_k)
+        yield "all tokens, not of top p", token_law(logits, temperature, top_k)
         whole = token_law(logits, temperature, top_k)
         order = np.argsort(-whole, kind="stable")
         short_of = whole.copy()
         short_of[order[np.cumsum(whole[order]) > top_p]] = 0
         if short_of.any():
-            yield "that without the token that passes p", short_of / short_of.sum()
+            yield "the tokens up to p, without the one with which the sum passes p", short_of / short_of.sum()
         if temperature != 1:
             first = token_law(logits, 1.0, top_k, top_p)
             late = np.where(first > 0, token_law(logits, temperature), 0)
-            yield "that of top p before the temperature", late / late.sum()
-        yield "that of tokens whose own probability is at least 1 - p", _floored(whole, 1 - top_p)
-    yield "that of every token alike", np.full(size, 1 / size)
+            yield "top p before the temperature", late / late.sum()
+        yield "tokens whose own probability is at least 1 - p", _floored(whole, 1 - top_p)
+    yield "every token alike", np.full(size, 1 / size)
 
 
 def _floored(law: np.ndarray, least: float) -> np.ndarray:
@@ -802,7 +802,7 @@ def _said_of_loss(
     if reduction not in ("mean", "sum"):
         problems.append("it is neither the mean nor the sum over the tokens")
     if abs(joined - whole) > 1e-6 * max(1.0, abs(whole)):
-        text += f"; two halves of the batch give {joined - whole:+.2g} on average: their numbers of tokens differ"
+        text += f"; the mean of two halves' losses is {joined - whole:+.2g} beside that of the batch, because their numbers of tokens differ"
     return Result(not problems, "; ".join([text, *problems]), found)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from shared.arrays import framework_of
 from shared.conformance.doctor import catalogue
 from shared.conformance.doctor.matching import Pool, laid_out, off, tells
 from shared.conformance.doctor.tracing import Call, Place, Trace, trace
@@ -151,7 +150,12 @@ class _Search:
         bound = max(50 * self.floor, FLOAT32_INSIDE if self.floor < 1e-9 else 0.0)
         if worst <= bound and not partings:
             count = sum(tells(value) for _, _, value in self.first.places())
-            sentence = f"nothing found: the outputs agree to {short(worst)}, over {count} values; smaller mistakes can't be seen here"
+            same = [each.shape for each in self.first.outputs] == [each.shape for each in self.theirs.outputs]
+            turned = "" if same else ", up to the order of their axes"
+            sentence = (
+                f"nothing found in {count} arrays: the outputs agree to {short(worst)}{turned}; "
+                "a mistake smaller than that can't be seen"
+            )
             return Diagnosis(True, sentence, [], notes)
         if not partings:
             shapes = f"{[each.shape for each in self.theirs.outputs]} and {[each.shape for each in self.first.outputs]}"
@@ -277,7 +281,7 @@ def said(now: Trace, place: Place) -> str:
     if place[1] == "out":
         return call.name
     holder = now.calls[call.inside].name if call.inside is not None else "the caller"
-    return f"the own code of {holder}, before {call.path or 'the model'}"
+    return f"the code of {holder}, before {call.path or 'the model'}"
 
 
 def _check_weights(theirs: dict[str, np.ndarray], ours: dict[str, np.ndarray]) -> None:
@@ -302,7 +306,6 @@ def _check_weights(theirs: dict[str, np.ndarray], ours: dict[str, np.ndarray]) -
 
 def _twice(who: str, model: Any, inputs: tuple, call: Any) -> Trace:
     """The trace of a model that isn't random."""
-    framework_of(model)
     first, second = (trace(model, *inputs, call=call) for _ in range(2))
     for (_, place, one), (_, _, two) in zip(first.places(), second.places()):
         if not np.array_equal(one, two, equal_nan=one.dtype.kind == "f"):
