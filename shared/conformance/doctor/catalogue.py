@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,17 @@ ACTIVATIONS = {
 }
 
 
+class Read(NamedTuple):
+    """What a layer read, with which weights of its own, and what came of it in the port and in the reference."""
+
+    x: np.ndarray
+    weights: dict[str, np.ndarray]
+    known: dict[str, np.ndarray]  # the reference's weights
+    port: np.ndarray
+    reference: np.ndarray
+    tolerance: float
+
+
 def explain(
     call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace, known: dict[str, np.ndarray]
 ) -> str:
@@ -56,9 +67,8 @@ def explain(
             for settings in (_norms(floats[0], weights), _linears(floats[0], weights)):
                 if text := _closest(settings, port, reference, tolerance):
                     return text
-            if text := _other_gain(floats[0], weights, known, port, reference, tolerance):
-                return text
-            if text := _other_kernel(floats[0], weights, known, port, reference, tolerance):
+            read = Read(floats[0], weights, known, port, reference, tolerance)
+            if text := _other_gain(read) or _other_kernel(read):
                 return text
             if text := _closest(
                 (((name,), act(floats[0].astype(float))) for name, act in ACTIVATIONS.items()),
@@ -145,30 +155,28 @@ def _norms(x: np.ndarray, weights: dict[str, np.ndarray]) -> Iterator[tuple[Sett
         yield (kind, f"epsilon {eps:g}", where, "a gain of 1 + w" if plus else "a gain of w"), y
 
 
-def _other_gain(
-    x: np.ndarray,
-    weights: dict[str, np.ndarray],
-    known: dict[str, np.ndarray],
-    port: np.ndarray,
-    reference: np.ndarray,
-    tolerance: float,
-) -> str:
+def _other_gain(read: Read) -> str:
     """Which gain and bias give the reference's value of a norm, where the port has others."""
     gain = next(
-        (weights[name] for name in ("gamma", "weight", "scale") if name in weights and weights[name].ndim == 1), None
+        (
+            read.weights[name]
+            for name in ("gamma", "weight", "scale")
+            if name in read.weights and read.weights[name].ndim == 1
+        ),
+        None,
     )
-    if gain is None or x.shape[-1] != gain.size or x.shape != reference.shape:
+    if gain is None or read.x.shape[-1] != gain.size or read.x.shape != read.reference.shape:
         return ""
-    rows, mine, wanted = (each.reshape(-1, gain.size).astype(float) for each in (x, port, reference))
-    shift = next((weights[name] for name in ("beta", "bias") if name in weights), np.zeros(gain.size))
+    rows, found, wanted = (each.reshape(-1, gain.size).astype(float) for each in (read.x, read.port, read.reference))
+    shift = next((read.weights[name] for name in ("beta", "bias") if name in read.weights), np.zeros(gain.size))
     for eps, is_centered in itertools.product(_EPSILONS, (True, False)):
         centered = rows - rows.mean(axis=-1, keepdims=True) if is_centered else rows
         normalized = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps)
-        if off(normalized * gain + shift, mine) > tolerance:
+        if off(normalized * gain + shift, found) > read.tolerance:
             continue
         fits = [np.polyfit(normalized[:, each], wanted[:, each], 1) for each in range(gain.size)]
         slopes, offsets = np.array(fits).T
-        if off(normalized * slopes + offsets, wanted) > tolerance:
+        if off(normalized * slopes + offsets, wanted) > read.tolerance:
             return ""
         told = []
         for what, own, fitted in (("gain", gain, slopes), ("bias", shift, offsets)):
@@ -180,24 +188,19 @@ def _other_gain(
                         else "a gain of 1 + w in place of w"
                     )
                     continue
-                names = {
-                    side: next(
-                        (
-                            name
-                            for name, each in known.items()
-                            if each.shape == vector.shape and off(vector, each) < 1e-4
-                        ),
-                        "",
-                    )
-                    for side, vector in (("own", own), ("fitted", fitted))
-                }
+                mine, theirs = (_known_as(each, read.known) for each in (own, fitted))
                 plain = (
                     f"a {what} of {'ones' if what == 'gain' else 'zeros'}" if np.ptp(own) == 0 else f"another {what}"
                 )
-                first = f"the {what} of {names['own']}" if names["own"] else plain
-                told.append(f"{first} in place of that of {names['fitted'] or 'the reference'}")
+                first = f"the {what} of {mine}" if mine else plain
+                told.append(f"{first} in place of that of {theirs or 'the reference'}")
         return "; ".join(told)
     return ""
+
+
+def _known_as(vector: np.ndarray, known: dict[str, np.ndarray]) -> str:
+    """The name of the weight that is this vector; empty if none is."""
+    return next((name for name, each in known.items() if each.shape == vector.shape and off(vector, each) < 1e-4), "")
 
 
 def _linears(x: np.ndarray, weights: dict[str, np.ndarray]) -> Iterator[tuple[Setting, np.ndarray]]:
@@ -262,41 +265,37 @@ def _of_table(
                     if own.shape == table.shape and np.array_equal(np.roll(own, moved, axis=0), table):
                         return f"the rows of {name} shifted by {-moved:+d} in place of as they are"
                 return f"another table in place of {name}"
-            for size in {own.shape[1]}:
-                for text, factor in ((f"sqrt({size})", size**0.5), (f"1/sqrt({size})", size**-0.5)):
-                    if off(found * factor, reference) <= tolerance:
-                        return f"{name} as it is in place of {text} times it"
+            size = own.shape[1]
+            for text, factor in ((f"sqrt({size})", size**0.5), (f"1/sqrt({size})", size**-0.5)):
+                if off(found * factor, reference) <= tolerance:
+                    return f"{name} as it is in place of {text} times it"
     return ""
 
 
-def _other_kernel(
-    x: np.ndarray,
-    weights: dict[str, np.ndarray],
-    known: dict[str, np.ndarray],
-    port: np.ndarray,
-    reference: np.ndarray,
-    tolerance: float,
-) -> str:
+def _other_kernel(read: Read) -> str:
     """Which kernel of the reference gives its value, and what the port's kernel is instead."""
-    own = next((each for each in weights.values() if each.ndim >= 2), None)
+    own = next((each for each in read.weights.values() if each.ndim >= 2), None)
     if own is None:
         return ""
-    flat = x.astype(float).reshape(-1, x.shape[-1])
-    biases = [np.zeros(1), *(each.reshape(-1) for each in [*weights.values(), *known.values()] if each.ndim == 1)]
-    for name, kernel in known.items():
+    flat = read.x.astype(float).reshape(-1, read.x.shape[-1])
+    biases = [
+        np.zeros(1),
+        *(each.reshape(-1) for each in [*read.weights.values(), *read.known.values()] if each.ndim == 1),
+    ]
+    for name, kernel in read.known.items():
         if kernel.size != own.size or kernel.ndim < 2 or kernel.size % flat.shape[1]:
             continue
         for wanted in (kernel.reshape(len(flat.T), -1), kernel.reshape(-1, len(flat.T)).T):
             product = flat @ wanted
             for bias in biases:
-                if bias.size not in (1, product.shape[1]) or product.size != reference.size:
+                if bias.size not in (1, product.shape[1]) or product.size != read.reference.size:
                     continue
-                if off((product + bias).reshape(reference.shape), reference) > tolerance:
+                if off((product + bias).reshape(read.reference.shape), read.reference) > read.tolerance:
                     continue
                 same = (
                     [
                         each
-                        for each, other in known.items()
+                        for each, other in read.known.items()
                         if any(np.array_equal(view, own) for view in laid_out(other, own.shape))
                     ]
                     if own.ndim <= 3
@@ -309,7 +308,7 @@ def _other_kernel(
                         return f"the kernel of {name}, {text}, in place of it as it is"
                 if not same:
                     return f"a kernel that the reference doesn't have in place of {name}"
-                own_bias = next((each for key, each in weights.items() if "bias" in key), None)
+                own_bias = next((each for key, each in read.weights.items() if "bias" in key), None)
                 what = "no bias" if own_bias is None or not own_bias.any() else "another bias"
                 return f"{what} in place of the reference's, beside {name}"
     return ""
