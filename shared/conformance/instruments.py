@@ -13,6 +13,7 @@ import inspect
 import itertools
 import math
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,9 @@ class Result:
 
     def __repr__(self) -> str:
         return self.sentence
+
+    def __str__(self) -> str:
+        return textwrap.fill(self.sentence, 84, subsequent_indent="  ", break_long_words=False)
 
 
 # Functions of any framework as functions of arrays

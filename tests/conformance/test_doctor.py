@@ -44,7 +44,7 @@ def test_a_mistake_that_was_planted_by_somebody_else_is_found(fault):
         assert "is random in the code of blocks" in str(error) and fault.name == "bert_dropout_always"
         return
     for place in fault.layer if isinstance(fault.layer, tuple) else (fault.layer,):
-        assert any(re.search(place, each.where) for each in found), str(found)
+        assert any(re.search(place, each.where) for each in found), repr(found)
 
 
 class Block(nn.Module):
@@ -169,8 +169,8 @@ def test_a_planted_mistake_is_found_where_it_is_and_named(name, reference):
     port = copy.deepcopy(reference)
     plant(port)
     found = where_they_part(reference, port, TOKENS)
-    assert not found and len(found.partings) == 1, str(found)
-    assert re.search(where, found.partings[0].where) and says in found.partings[0].convention, str(found)
+    assert not found and len(found.partings) == 1, repr(found)
+    assert re.search(where, found.partings[0].where) and says in found.partings[0].convention, repr(found)
 
 
 @pytest.mark.parametrize(
@@ -186,17 +186,17 @@ def test_two_mistakes_are_found_one_after_the_other(first, second, reference):
     for name in (first, second):
         PLANTED[name][0](port)
     found = where_they_part(reference, port, TOKENS)
-    assert len(found.partings) == 2, str(found)
+    assert len(found.partings) == 2, repr(found)
     for name in (first, second):
         _, where, says = PLANTED[name]
-        assert any(re.search(where, each.where) and says in each.convention for each in found.partings), str(found)
+        assert any(re.search(where, each.where) and says in each.convention for each in found.partings), repr(found)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_a_port_of_gpt2_is_right_and_each_of_its_mistakes_is_found(gpt2, dtype):
     theirs, ours = (copy.deepcopy(each).to(dtype) for each in gpt2)
     right = where_they_part(theirs, ours, TOKENS)
-    assert right and "nothing found" in str(right) and "a mistake smaller than that can't be seen" in str(right)
+    assert right and "nothing found" in repr(right) and "a mistake smaller than that can't be seen" in repr(right)
     ours.blocks[1].feed_forward_norm.eps = 1e-3
     change("blocks.0.attention.key.weight", of("blocks.0.attention.value.weight"))(ours)
     found = where_they_part(theirs, ours, TOKENS)
@@ -213,7 +213,7 @@ def test_a_port_from_pytorch_to_keras_and_back(float64):
     set_weights(ours, get_weights(theirs))
     for pair in ((theirs, ours), (ours, theirs)):
         found = where_they_part(*pair, TOKENS)
-        assert found and all("computes in float32 inside" in note for note in found.notes), str(found)
+        assert found and all("computes in float32 inside" in note for note in found.notes), repr(found)
         assert len(found.notes) == 2  # TensorFlow rounds a constant of GELU
     ours.blocks[1].attention_norm.epsilon = 1e-3
     [parting] = where_they_part(theirs, ours, TOKENS).partings
@@ -227,7 +227,7 @@ def test_batch_norm_in_training_mode_is_named_and_its_statistics_stay():
     port[1].train()
     before = port[1].running_mean.clone()
     found = where_they_part(reference, port, np.random.default_rng(0).normal(size=(4, 3, 5, 6)))
-    assert "the batch's own statistics (training mode) in place of moving statistics" in str(found)
+    assert "the batch's own statistics (training mode) in place of moving statistics" in repr(found)
     assert torch.equal(before, port[1].running_mean)
 
 
@@ -245,12 +245,12 @@ def test_a_compiled_model_is_looked_at_as_it_is(reference):
     port = copy.deepcopy(reference)
     put("blocks.1.norm2.eps", 1e-3)(port)
     found = where_they_part(reference, torch.compile(port, backend="eager"), TOKENS)
-    assert "epsilon 0.001 in place of epsilon 1e-05" in str(found)
+    assert "epsilon 0.001 in place of epsilon 1e-05" in repr(found)
 
 
 def test_trace_and_randomize(reference):
     found = trace(reference, TOKENS)
-    assert "blocks.0.query (Linear)" in str(found) and "(2, 7, 12) -> (2, 7, 12)" in str(found)
+    assert "blocks.0.query (Linear)" in repr(found) and "(2, 7, 12) -> (2, 7, 12)" in repr(found)
     with pytest.raises(TypeError, match="expected a model of PyTorch or Keras"):
         randomize(object())
     layer = randomize(keras.Sequential([keras.Input((4,)), keras.layers.BatchNormalization()]))

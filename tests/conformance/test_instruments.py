@@ -85,7 +85,7 @@ DIFFERENT = {
 def test_what_two_functions_differ_in_is_named(name):
     function, reference, make_inputs, named = DIFFERENT[name]
     result = same_function(reference, function, make_inputs)
-    assert not result and named in str(result)
+    assert not result and named in repr(result)
 
 
 @pytest.mark.keras
@@ -98,7 +98,7 @@ def test_right_functions_are_the_same_in_each_framework():
 
     for other in (attend, torch_attention, keras_attention):
         result = same_function(attend, other, qkv)
-        assert result and "the gradients to" in str(result), str(result)
+        assert result and "the gradients to" in repr(result), repr(result)
     theirs, ours = nn.LayerNorm(8, eps=1e-5).double(), layer_norm
     assert same_function(ours, theirs, rows)
 
@@ -116,15 +116,15 @@ def test_a_gradient_that_is_wrong_is_found_where_the_outputs_agree():
     result = same_function(
         lambda q, k, v: torch.sin(q * 3) + k * v, lambda q, k, v: torch.sin(Half.apply(q)) + k * v, qkv
     )
-    assert not result and "that of query is 0.5 times the reference's" in str(result)
-    assert "the gradient of x is off by 0.5" in str(finite_differences(Half.apply, rows))
+    assert not result and "that of query is 0.5 times the reference's" in repr(result)
+    assert "the gradient of x is off by 0.5" in repr(finite_differences(Half.apply, rows))
     detached = same_function(lambda x: x * 2, lambda x: x.detach() * 2 + 0 * x, rows)
-    assert not detached and "that of x is zero" in str(detached)
+    assert not detached and "that of x is zero" in repr(detached)
 
 
 def test_float32_inside_of_float64_is_a_note():
     result = same_function(lambda x: torch.sin(x), lambda x: torch.sin(x.float()).double(), rows)
-    assert result and "computes in float32 inside" in str(result)
+    assert result and "computes in float32 inside" in repr(result)
 
 
 def test_what_cannot_be_compared_says_what_it_needs():
@@ -163,7 +163,7 @@ SEEN = {
 @pytest.mark.parametrize("name", [name for name in SEEN if "before its own, and not" not in name])
 def test_what_a_query_sees_is_named(name):
     result = keys_seen(seeing(SEEN[name]), 7)
-    assert name in str(result) and bool(result) == (not name.startswith("no pattern"))
+    assert name in repr(result) and bool(result) == (not name.startswith("no pattern"))
     np.testing.assert_array_equal(result.found["seen"], SEEN[name])
 
 
@@ -171,7 +171,7 @@ def test_what_is_expected_is_asked_for():
     window = seeing(SEEN["a causal window of 4"])
     assert keys_seen(window, 7, 4)
     off_by_one = keys_seen(window, 7, 3)
-    assert not off_by_one and "4 of 49 pairs are not as expected (a causal window of 3" in str(off_by_one)
+    assert not off_by_one and "4 of 49 pairs are not as expected (a causal window of 3" in repr(off_by_one)
     assert not keys_seen(seeing(BACK >= 0), 7, "all") and keys_seen(seeing(BACK >= 0), 7, BACK >= 0)
     with pytest.raises(ValueError, match="expected='window'"):
         keys_seen(window, 7, "window")
@@ -185,7 +185,7 @@ def test_a_row_that_moves_another_is_found():
         return attend(*joined).reshape(q.shape)
 
     result = keys_seen(over_the_batch, 5)
-    assert not result and "a row of the batch moves another row" in str(result)
+    assert not result and "a row of the batch moves another row" in repr(result)
 
 
 @pytest.mark.keras
@@ -201,8 +201,8 @@ def test_the_frameworks_layers_see_what_they_say():
     layer = keras.layers.MultiHeadAttention(2, 8, sliding_window=3)
     x["keras"] = keys_seen(lambda q, v: layer(q, v), 6)
     x["keras, causal"] = keys_seen(lambda q, v: layer(q, v, use_causal_mask=True), 6, 3)
-    assert all(x.values()), {name: str(result) for name, result in x.items()}
-    assert "2 keys before its own and 2 after it" in str(x["keras"])
+    assert all(x.values()), {name: repr(result) for name, result in x.items()}
+    assert "2 keys before its own and 2 after it" in repr(x["keras"])
 
 
 # 3 What does a sampler draw?
@@ -248,7 +248,7 @@ def test_a_right_sampler_has_the_law_asked_for(settings):
 )
 def test_another_law_is_named(settings, law, named):
     result = law_of(drawing(law), LOGITS, **settings)
-    assert not result and named in str(result)
+    assert not result and named in repr(result)
 
 
 @pytest.mark.keras
@@ -273,10 +273,10 @@ def test_a_beam_is_held_against_all_texts():
         return lambda log_probs: instruments._beam(log_probs, 3, 3, width, **changed)
 
     assert beams_of(search(2), next_log_probs, 3, 3, 2)
-    assert "as greedy search does; a beam of 2 finds (1, 1, 0)" in str(beams_of(search(1), next_log_probs, 3, 3, 2))
-    assert "expected 3" in str(beams_of(lambda _: [0], next_log_probs, 3, 3, 2))
+    assert "as greedy search does; a beam of 2 finds (1, 1, 0)" in repr(beams_of(search(1), next_log_probs, 3, 3, 2))
+    assert "expected 3" in repr(beams_of(lambda _: [0], next_log_probs, 3, 3, 2))
     other = beams_of(lambda _: (0, 0, 1), next_log_probs, 3, 3, 2)
-    assert not other and "number 6 of 27; a beam of 2 finds (1, 1, 0)" in str(other)
+    assert not other and "number 6 of 27; a beam of 2 finds (1, 1, 0)" in repr(other)
 
 
 # 4 Over what does a loss take its mean?
@@ -315,16 +315,18 @@ LOSSES = {
 def test_the_law_of_a_loss_is_named(named):
     loss, ignored, ok = LOSSES[named]
     result = loss_law(loss, ignored)
-    assert named in str(result) and result.ok == ok
+    assert named in repr(result) and result.ok == ok
 
 
 @pytest.mark.keras
 def test_losses_of_the_frameworks():
     from_logits = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)
-    assert "-1 ignored" in str(loss_law(lambda x, y: from_logits(y, x), -1))
+    assert "-1 ignored" in repr(loss_law(lambda x, y: from_logits(y, x), -1))
     halves = loss_law(of_torch(), -100)
     assert (
-        halves and "the mean of two halves' losses is" in str(halves) and abs(halves.found["halves minus whole"]) > 1e-3
+        halves
+        and "the mean of two halves' losses is" in repr(halves)
+        and abs(halves.found["halves minus whole"]) > 1e-3
     )
 
 
@@ -352,9 +354,9 @@ def two(rng):
 def test_a_gradient_is_held_against_differences():
     assert finite_differences(Doubled(), two) and finite_differences(lambda x, y: torch.sin(x) * y, two)
     wrong = finite_differences(Doubled(1.0), two)
-    assert not wrong and "the gradient of x is off by 0.5" in str(wrong)
+    assert not wrong and "the gradient of x is off by 0.5" in repr(wrong)
     cut = finite_differences(lambda x, y: torch.sin(x.detach()) * y + 0 * x, two)
-    assert not cut and "the gradient of x" in str(cut)
+    assert not cut and "the gradient of x" in repr(cut)
     with pytest.raises(TypeError, match="no method backward"):
         finite_differences(lambda x, y: x * y, two)
     with pytest.raises(TypeError, match="x, y has dtype float32: expected float64"):
@@ -368,7 +370,7 @@ def test_a_gradient_is_held_against_differences():
 def test_a_gradient_of_keras_is_held_against_differences():
     assert finite_differences(lambda x, y: keras.ops.sin(x) * y, two)
     cut = finite_differences(lambda x, y: keras.ops.sin(keras.ops.stop_gradient(x)) * y + 0 * x, two)
-    assert not cut and "the gradient of x" in str(cut)
+    assert not cut and "the gradient of x" in repr(cut)
 
 
 # No false alarm on what is right
@@ -415,4 +417,4 @@ def test_fifty_right_variants_of_a_framework_raise_no_alarm(framework):
             return {"x": generator.normal(size=(3, width)).astype(dtype)}
 
         result = same_function(layer_norm, layer, draw, trials=1, seed=seed)
-        assert result, str(result)
+        assert result, repr(result)

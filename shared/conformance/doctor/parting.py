@@ -9,6 +9,7 @@
 """
 
 import math
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,10 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence, *map(str, self.partings), *self.notes])
+
+    def __str__(self) -> str:
+        lines = repr(self).splitlines()
+        return "\n".join(textwrap.fill(each, 84, subsequent_indent="  ", break_long_words=False) for each in lines)
 
 
 def where_they_part(
