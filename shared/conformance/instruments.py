@@ -843,10 +843,10 @@ def finite_differences(
     for name, gradient in found.items():
         gaps[name] = off(gradient, _by_differences(function, arrays, upstream, name, framework))
     worst = max(gaps, key=gaps.get)
-    told = {"differences": gaps, "below": 1e-6}
+    figures = {"differences": gaps, "below": 1e-6}
     if gaps[worst] <= 1e-6:
-        return Result(True, f"{len(gaps)} gradients agree with differences to {short(gaps[worst])}", told)
+        return Result(True, f"{len(gaps)} gradients agree with differences to {short(gaps[worst])}", figures)
     wrong = [name for name, gap in gaps.items() if gap > 1e-6]
     return Result(
-        False, f"the gradient of {', '.join(wrong)} is off by {short(gaps[worst])} of its largest number", told
+        False, f"the gradient of {', '.join(wrong)} is off by {short(gaps[worst])} of its largest number", figures
     )

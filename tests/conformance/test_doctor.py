@@ -31,6 +31,24 @@ def test_a_right_port_raises_no_alarm(pair):
     assert where_they_part(reference, port, *inputs)
 
 
+# What the catalogue doesn't hold: found, and not named. The number is that of the mistake, where there are two.
+WITHOUT_A_NAME = {
+    ("gpt2_packed_by_head", 0),
+    ("gpt2_embedding_scaled_and_missing_residual", 1),
+    ("bert_pre_norm", 0),
+    ("encoder_heads_inside_out", 0),
+    ("encoder_output_kernel_transposed", 0),
+    ("encoder_float32_sum_and_bias_not_copied", 0),
+    ("encoder_float32_sum_and_bias_not_copied", 1),
+    ("convnet_padding_after_and_statistics_not_copied", 0),
+    ("convnet_padding_after_and_statistics_not_copied", 1),
+    ("gated_gate_up_exchanged", 0),
+    ("gated_epsilon_outside_and_same_head_twice", 1),
+    ("llama_interleaved_rotary", 0),
+    ("llama_no_mask", 0),
+}
+
+
 @pytest.mark.keras
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("fault", planted_ports.FAULTS, ids=lambda fault: fault.name)
@@ -43,8 +61,13 @@ def test_a_mistake_that_was_planted_by_somebody_else_is_found(fault):
     except ValueError as error:  # a model that is random
         assert "is random in the code of blocks" in str(error) and fault.name == "bert_dropout_always"
         return
-    for place in fault.layer if isinstance(fault.layer, tuple) else (fault.layer,):
-        assert any(re.search(place, each.where) for each in found), repr(found)
+    is_double = isinstance(fault.layer, tuple)
+    for number, place in enumerate(fault.layer if is_double else (fault.layer,)):
+        here = [each.convention for each in found if re.search(place, each.where)]
+        assert here, repr(found)
+        if (fault.name, number) not in WITHOUT_A_NAME:
+            words = fault.words[number] if is_double else fault.words
+            assert any(re.search(words, each) for each in here), repr(found)
 
 
 class Block(nn.Module):

@@ -94,8 +94,8 @@ def test_the_opening_names_the_next_chapter_of_the_express_route(course):
         for folder in ("01_first", "17_second")
         for page in tidy.PAGES
     }
-    told = [where for where, opening in openings.items() if "express route" in opening]
-    assert told == [("01_first", "numpy")]
+    naming = [where for where, opening in openings.items() if "express route" in opening]
+    assert naming == [("01_first", "numpy")]
     assert "17, [Second](../17_second/numpy.ipynb), is next." in openings["01_first", "numpy"]
     (course / "shared/course.toml").write_text(TABLE.format(status="draft"))
     apply(course)

@@ -106,8 +106,8 @@ def _closest(
     near = [[setting for gap, setting in found if gap <= 4 * min(found)[0] + 1e-15] for found in (mine, theirs)]
     pairs = sorted(itertools.product(*near), key=lambda pair: sum(a != b for a, b in zip(*pair)))
     first, second = pairs[0]
-    told = [f"{a} in place of {b}" for a, b in zip(first, second) if a != b]
-    return "; ".join(told)
+    differing = [f"{a} in place of {b}" for a, b in zip(first, second) if a != b]
+    return "; ".join(differing)
 
 
 def _norms(x: np.ndarray, weights: dict[str, np.ndarray]) -> Iterator[tuple[Setting, np.ndarray]]:
@@ -178,11 +178,11 @@ def _other_gain(read: Read) -> str:
         slopes, offsets = np.array(fits).T
         if off(normalized * slopes + offsets, wanted) > read.tolerance:
             return ""
-        told = []
+        differing = []
         for what, own, fitted in (("gain", gain, slopes), ("bias", shift, offsets)):
             if np.abs(own - fitted).max() > 1e-4 * max(1.0, np.abs(fitted).max()):
                 if what == "gain" and any(np.abs(own + step - fitted).max() < 1e-4 for step in (1, -1)):
-                    told.append(
+                    differing.append(
                         "a gain of w in place of 1 + w"
                         if (fitted - own).mean() > 0
                         else "a gain of 1 + w in place of w"
@@ -193,8 +193,8 @@ def _other_gain(read: Read) -> str:
                     f"a {what} of {'ones' if what == 'gain' else 'zeros'}" if np.ptp(own) == 0 else f"another {what}"
                 )
                 first = f"the {what} of {mine}" if mine else plain
-                told.append(f"{first} in place of that of {theirs or 'the reference'}")
-        return "; ".join(told)
+                differing.append(f"{first} in place of that of {theirs or 'the reference'}")
+        return "; ".join(differing)
     return ""
 
 

@@ -23,7 +23,7 @@ from shared.evidence import short
 
 # A library that computes a part in float32 agrees in float64 to seven digits: worth a note, and no mistake.
 FLOAT32_INSIDE = 3e-7
-_MOST = 5  # partings that are told
+_MOST = 5  # partings that are listed
 _TRIED = 30  # values of the reference that are tried in one place
 _NEAR = 2e-2  # one that is as near as this is probably meant
 
@@ -255,11 +255,11 @@ class _Search:
                 if at > time and not (seen.size == wanted.size and np.array_equal(np.sort(seen, axis=None), echo))
             ]
             count = sum(later[each] is True for each in others)
-            told = sum(later[each] is not None for each in others)
+            checked = sum(later[each] is not None for each in others)
             bound = max(50 * self.floor, FLOAT32_INSIDE)
             ends = all(self.outputs.nearest(each)[0] <= bound for each in after.outputs if tells(each))
             if (ends or count > agreed) and (best is None or (ends, count) > best[0]):
-                best = ((ends, count), place, value, wanted, (count, told))
+                best = ((ends, count), place, value, wanted, (count, checked))
         return best
 
     def candidates(self, value: np.ndarray, twins: list[int]) -> list[np.ndarray]:
