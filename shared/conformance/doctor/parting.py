@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 
 from shared.conformance.doctor import catalogue
+from shared.conformance.doctor.attention import bases_of
+from shared.conformance.doctor.layers import all_weights
 from shared.conformance.doctor.matching import Pool, laid_out, off, tells
+from shared.conformance.doctor.settings import Known
 from shared.conformance.doctor.tracing import Call, Place, Trace, trace
 from shared.evidence import short
 
@@ -99,8 +102,8 @@ class _Search:
         self.port, self.inputs, self.call_port = port, inputs, call_port
         self.theirs = _twice("reference", reference, inputs, call_reference)
         self.first = _twice("port", port, inputs, call_port)
-        self.weights = catalogue.all_weights(reference)
-        _check_weights(self.weights, catalogue.all_weights(port))
+        self.known = Known(all_weights(reference), bases_of(each.layer for each in self.theirs.calls))
+        _check_weights(self.known.weights, all_weights(port))
         self.pool = Pool([(time, value) for time, _, value in self.theirs.places()])
         self.outputs = Pool([(0, value) for value in self.theirs.outputs])
         kinds = {str(each.dtype) for each in [*self.theirs.outputs, *self.first.outputs] if each.dtype.kind == "f"}
@@ -134,8 +137,11 @@ class _Search:
             if difference < FLOAT32_INSIDE and self.floor < 1e-9:
                 notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
                 continue
-            named = catalogue.explain(now.calls[place[0]], place[1], value, wanted, now, self.weights)
+            named = catalogue.explain(now.calls[place[0]], place[1], value, wanted, now, self.known)
             partings.append(Parting(said(now, place), difference, named, healed))
+            if named.endswith(catalogue.NORM_ELSEWHERE):
+                notes.append("the search ends here: behind a norm that stands elsewhere, all values differ")
+                break
         return self.diagnosis(partings, notes)
 
     def is_echo(self, moved: np.ndarray) -> bool:

@@ -1,0 +1,86 @@
+"""What the conventions are made of: activations, epsilons, and the search for the settings that give a value."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shared.arrays import as_numpy, framework_of
+from shared.conformance.doctor.matching import laid_out, off
+
+EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1e-8, 1e-7, 1e-2, 0.0)
+Setting = tuple[str, ...]
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    return np.vectorize(math.erf)(x)
+
+
+ACTIVATIONS = {
+    "no activation": lambda x: x,
+    "ReLU": lambda x: np.maximum(x, 0),
+    "exact GELU": lambda x: x * (1 + _erf(x / math.sqrt(2))) / 2,
+    "GELU by tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+    "GELU by sigmoid": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "SiLU": lambda x: x / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "ReLU6": lambda x: np.clip(x, 0, 6),
+    "leaky ReLU of 0.01": lambda x: np.where(x > 0, x, 0.01 * x),
+    "leaky ReLU of 0.3": lambda x: np.where(x > 0, x, 0.3 * x),
+    "squared ReLU": lambda x: np.maximum(x, 0) ** 2,
+}
+
+
+class Known(NamedTuple):
+    """What the reference is made of: its weights by their names, and the bases of its rotary positions."""
+
+    weights: dict[str, np.ndarray]
+    bases: list[float]
+
+
+class Read(NamedTuple):
+    """What a layer read, with which weights of its own, and what came of it in the port and in the reference."""
+
+    x: np.ndarray
+    weights: dict[str, np.ndarray]
+    known: dict[str, np.ndarray]  # the reference's weights
+    port: np.ndarray
+    reference: np.ndarray
+    tolerance: float
+
+
+def weights_of(layer: Any) -> dict[str, np.ndarray]:
+    """The layer's own weights, by the last part of their names."""
+    if framework_of(layer) == "keras":
+        return {each.path.rpartition("/")[2]: as_numpy(each) for each in layer.weights}
+    return {
+        name: as_numpy(each)
+        for name, each in [*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False)]
+    }
+
+
+def closest(
+    settings: Iterator[tuple[Setting, np.ndarray]], port: np.ndarray, reference: np.ndarray, tolerance: float
+) -> str:
+    """The settings that give the port's and the reference's value, as few switches apart as possible."""
+    mine, theirs = [], []
+    sides = [(found, wanted, float(np.linalg.norm(wanted))) for found, wanted in ((mine, port), (theirs, reference))]
+    for setting, value in settings:
+        norm = float(np.linalg.norm(value))
+        for found, wanted, expected in sides:
+            if value.size != wanted.size or not abs(norm - expected) <= 100 * tolerance * expected:
+                continue  # no order of its axes makes it this
+            for view in laid_out(value, wanted.shape):
+                if (gap := off(wanted, view)) <= tolerance:
+                    found.append((gap, setting))
+                    break
+    if not mine or not theirs:
+        return ""
+    near = [[setting for gap, setting in found if gap <= 4 * min(found)[0] + 1e-15] for found in (mine, theirs)]
+    pairs = sorted(itertools.product(*near), key=lambda pair: sum(a != b for a, b in zip(*pair)))
+    first, second = pairs[0]
+    differing = [f"{a} in place of {b}" for a, b in zip(first, second) if a != b]
+    return "; ".join(differing)
