@@ -246,8 +246,41 @@ class Classifier(nn.Module):
         return self.head(self.pool(self.block(self.tokens(tokens))))
 
 
+def model():
+    return randomize(Model().double().eval()), TOKENS
+
+
 def classifier():
     return randomize(Classifier().double().eval()), TOKENS
+
+
+class Ends(nn.Module):
+    """What stands before and behind a block: positions, a dropout, a norm, a kernel with tanh."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(31, 12), nn.Embedding(16, 12)
+        self.drop, self.block, self.norm, self.head = nn.Dropout(0.5), Block(), nn.LayerNorm(12), nn.Linear(12, 9)
+        self.first, self.last, self.dtype = 0, torch.tanh, None
+
+    def forward(self, tokens):
+        x = self.tokens(tokens) + self.positions.weight[self.first : self.first + tokens.shape[1]]
+        x = self.block(self.drop(x))
+        x = x if self.dtype is None else x.to(self.dtype).to(x.dtype)
+        return self.last(self.head(self.norm(x)))
+
+
+def ends():
+    return randomize(Ends().double().eval()), TOKENS
+
+
+def same_dropout(model):
+    mask = torch.arange(12) % 3 > 0
+    model.drop.forward = lambda x: x * mask * 2
+
+
+def exchange(model):
+    model.blocks[1], model.blocks[2] = model.blocks[2], model.blocks[1]
 
 
 class PostNorm(Block):
@@ -271,7 +304,7 @@ def to_class(path: str, other: type):
 # The same for other models: which, the mistake, where, and what must be said.
 OTHERS = {
     "a base": (llama, put("blocks.1.attention.base", 1e6), r"before blocks\.1\.attention\.o", "of base 1e+06 in place of rotary positions in halves, of base 500"),
-    "turned back": (llama, turned_the_other_way, r"before blocks\.1\.attention\.o", "turned the other way in place of rotary positions in halves"),
+    "turned back": (llama, turned_the_other_way, r"before blocks\.1\.attention\.o", "turned in the other direction in place of rotary positions in halves"),
     "heads tiled": (llama, attention_of(tiled), r"before blocks\.0\.attention\.o", "heads tiled in place of heads repeated"),
     "a window": (llama, attention_of(window_of_3), r"before blocks\.0\.attention\.o", "a causal window of 3 in place of a causal mask"),
     "a kernel turned": (images, change("0.weight", lambda _, w: w.flip(2, 3)), "^0 ", "the kernel as it is in place of the kernel turned by half a turn"),
@@ -279,6 +312,13 @@ OTHERS = {
     "another pooling": (images, put("3", nn.MaxPool2d(2)), "^3 ", "the largest of each window in place of the mean of each window"),
     "moving statistics": (images, put("1.running_mean", torch.zeros(6).double()), "^1 ", "in place of the moving statistics of the reference's 1"),
     "the first position": (classifier, put("pool", lambda x: x[:, 0]), "before head", "the first position in place of the mean over positions"),
+    "positions": (ends, put("first", 2), r"before drop", "positions from 2 in place of from 0: rows of positions.weight"),
+    "dropout": (ends, same_dropout, "^drop ", "dropout of 0.5 left on in place of none"),
+    "the last step": (ends, put("last", lambda x: x), "^head .*at the end", "no activation in place of tanh"),
+    "a norm that does nothing": (ends, put("norm.forward", lambda x: x), "^norm ", "no norm in place of"),
+    "few digits": (ends, put("dtype", torch.bfloat16), "before norm", "bfloat16 in place of float64"),
+    "layers exchanged": (model, exchange, r"blocks\.[01] ", "has the numbers of blocks.2.", ),
+    "scores over thrice": (model, put("blocks.1.scale", 1 / 6), r"before blocks\.1\.output", "scores over 3 sqrt(head_dim)"),
     "post-norm": (classifier, to_class("block", PostNorm), r"before block\.query", "no norm in place of that of block.norm1.weight: post-norm in place of pre-norm"),
 }  # fmt: skip
 

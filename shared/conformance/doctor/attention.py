@@ -1,7 +1,7 @@
 """What queries, keys and values become: heads, scales, masks, rotary positions, with one switch or none away from the usual."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,24 +57,34 @@ def as_attention(
     given: list[np.ndarray],
     bases: list[float],
     tolerance: float,
+    behind: Callable[[np.ndarray], np.ndarray] = lambda mixed: mixed,
 ) -> str:
     """The switches of an attention whose queries, keys and values are three of the last that were computed; empty if none fit.
 
     Args:
         given: masks of the model's inputs, (batch, length).
         bases: of rotary positions, as the models' own attributes and tables have them.
+        behind: what is done to the attention's output before it is the port's and the reference's value.
     """
-    for three in itertools.combinations(sources, 3):
-        q, k, v = (each.value for each in three)
-        if q.size != port.size or k.shape != v.shape or q.shape[:2] != k.shape[:2]:
+    is_weights = port.ndim == 4 and port.shape[-1] == port.shape[-2]
+    shown = {
+        f"a mask that hides {(each == 0).sum()} of {each.size} pairs": each != 0
+        for each in (port, reference)
+        if is_weights and (each == 0).any()
+    }
+    for three in itertools.combinations(sources, 2 if is_weights else 3):
+        q, k, v = (each.value for each in [*three, three[-1]][:3])
+        if k.shape != v.shape or q.shape[:2] != k.shape[:2] or q.shape[2] % k.shape[2]:
             continue
-        shown = next((each.heads for each in three[:1] if each.heads), None)
+        known = next((each.heads for each in three[:1] if each.heads), None)
         width = q.shape[2]
-        for heads in [shown] if shown else [each for each in range(1, width + 1) if width % each == 0]:
+        for heads in [known] if known else [each for each in range(1, width + 1) if width % each == 0]:
             head_dim = width // heads
             if k.shape[2] % head_dim or heads % (k.shape[2] // head_dim):
                 continue
-            settings = _attentions(q, k, v, heads, _masks(q.shape[1], given), rotations(head_dim, bases))
+            turns = rotations(head_dim, bases)
+            settings = _attentions(q, k, v, heads, _masks(q.shape[1], given) | shown, turns, is_weights)
+            settings = ((setting, value if is_weights else behind(value)) for setting, value in settings)
             if text := closest(settings, port, reference, tolerance):
                 return text
     return ""
@@ -85,8 +95,8 @@ def _masks(length: int, given: list[np.ndarray]) -> dict[str, np.ndarray | None]
     masks = {
         "no mask": None,
         "a causal mask": back >= 0,
-        "a mask that lets each see the next, too,": back >= -1,
-        "a mask that hides its own": (back > 0) | (np.arange(length)[:, None] == 0),
+        "a causal mask shifted by one, so that each sees the next token,": back >= -1,
+        "a causal mask shifted by one, so that none sees itself,": (back > 0) | (np.arange(length)[:, None] == 0),
         "a mask of the other polarity": back <= 0,
     }
     for window in range(2, min(length, 9)):
@@ -94,16 +104,16 @@ def _masks(length: int, given: list[np.ndarray]) -> dict[str, np.ndarray | None]
     for each in given:
         real = (each != 0)[:, None, None, :]
         masks |= {
-            "the padding mask": real,
+            "the padding mask alone": real,
             "the padding mask of the other polarity": ~real,
             "a causal mask and the padding mask": real & (back >= 0),
         }
     return masks
 
 
-def rotations(head_dim: int, bases: list[float]) -> dict[str, tuple[int, Any]]:
-    """How queries and keys may be turned by their positions: what it is called, switches away from the usual, and the function."""
-    rotations: dict[str, tuple[int, Any]] = {"no rotary positions": (0, lambda x: x)}
+def rotations(head_dim: int, bases: list[float]) -> dict[str, tuple[int, Any, Any]]:
+    """How queries and keys may be turned by their positions: what it is called, switches away from the usual, and the two functions."""
+    rotations: dict[str, tuple[int, Any, Any]] = {"no rotary positions": (0, lambda x: x, lambda x: x)}
     if head_dim % 2:
         return rotations
     half = head_dim // 2
@@ -120,9 +130,15 @@ def rotations(head_dim: int, bases: list[float]) -> dict[str, tuple[int, Any]]:
 
     for base in dict.fromkeys([*bases, *_USUAL_BASES]):
         of = f"of base {base:g}"
-        rotations[f"rotary positions in halves, {of}"] = 0, turned(base, False, 0, 1)
-        rotations[f"rotary positions in pairs, {of}"] = 0, turned(base, True, 0, 1)
-        rotations[f"rotary positions in halves, {of}, turned the other way"] = 1, turned(base, False, 0, -1)
+        for layout, in_pairs in (("halves", False), ("pairs", True)):
+            name, usual = f"rotary positions in {layout}, {of}", turned(base, in_pairs, 0, 1)
+            back, ahead = turned(base, in_pairs, 0, -1), turned(base, in_pairs, 1, 1)
+            rotations[name] = 0, usual, usual
+            rotations[f"{name}, turned in the other direction"] = 1, back, back
+            rotations[f"{name}, queries shifted by one position"] = 1, ahead, usual
+            rotations[f"{name}, keys shifted by one position"] = 1, usual, ahead
+            rotations[f"{name}, of queries alone"] = 1, usual, lambda x: x
+            rotations[f"{name}, of keys alone"] = 1, lambda x: x, usual
     return rotations
 
 
@@ -132,9 +148,10 @@ def _attentions(
     v: np.ndarray,
     heads: int,
     masks: dict[str, np.ndarray | None],
-    rotations: dict[str, tuple[int, Any]],
+    rotations: dict[str, tuple[int, Any, Any]],
+    is_weights: bool,
 ) -> Iterator[tuple[Setting, np.ndarray]]:
-    """What queries, keys and values become, (batch, length, heads, head_dim)."""
+    """What queries, keys and values become, (batch, length, heads, head_dim); or the weights, (batch, heads, length, length)."""
     width = q.shape[-1]
     head_dim = width // heads
     groups = heads // (k.shape[-1] // head_dim)
@@ -151,6 +168,7 @@ def _attentions(
         "scores over sqrt(d_model)": width**-0.5,
         "scores over head_dim": 1 / head_dim,
         "scores times sqrt(head_dim)": head_dim**0.5,
+        **{f"scores over {each} sqrt(head_dim)": head_dim**-0.5 / each for each in (2, 3, 4)},
     }
     names = ("query,", "key,", "value")
     orders = {usual[2]: (0, 1, 2)}
@@ -175,11 +193,11 @@ def _attentions(
         (usual[4], "heads tiled") if groups > 1 else usual[4:],
         rotations.items(),
     )
-    for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn)) in switches:
+    for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn, turn_keys)) in switches:
         if cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual)) > 1:
             continue
         a, b, c = (split((q, k, v)[index], hd == usual[1]) for index in axes)
-        a, b = turn(a), turn(b)
+        a, b = turn(a), turn_keys(b)
         if groups > 1:
             b, c = (
                 np.repeat(each, groups, axis=1) if shared == usual[4] else np.tile(each, (1, groups, 1, 1))
@@ -188,9 +206,17 @@ def _attentions(
         raw = a @ b.swapaxes(-1, -2) * factor
         axis = -2 if over == softmaxes[1] else -1
         for mask_name, mask in masks.items():
+            setting = (mask_name, scale, hd, order, over, shared, rotation)
             hidden = np.zeros(1, bool) if mask is None else ~mask
-            scores = raw if over == softmaxes[2] else np.where(hidden, -1e30, raw)
-            weights = np.exp(scores - scores.max(axis, keepdims=True))
-            weights = weights / weights.sum(axis, keepdims=True)
-            weights = np.where(hidden, 0.0, weights) if over == softmaxes[2] else weights
-            yield (mask_name, scale, hd, order, over, shared, rotation), (weights @ c).swapaxes(1, 2)
+            is_after = over == softmaxes[2]
+            weights = _softmax(raw if is_after else np.where(hidden, -1e30, raw), axis)
+            found = [np.where(hidden, 0.0, weights) if is_after else weights]
+            if hidden.all(axis=-1).any():  # a query that sees no key: libraries differ in what it gets
+                found += [_softmax(np.where(hidden, raw - 1e9, raw), axis), np.where(hidden, 0.0, weights)]
+            for each in found:
+                yield setting, (each if is_weights else (each @ c).swapaxes(1, 2))
+
+
+def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    weights = np.exp(x - x.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)

@@ -14,6 +14,7 @@ from shared.conformance.doctor.tracing import Call, Trace
 
 # Where a norm stands elsewhere, all that follows differs, and nothing that is found behind it says more.
 NORM_ELSEWHERE = ("pre-norm in place of post-norm", "post-norm in place of pre-norm")
+RESIDUAL = "(a residual connection is missing)"
 _WIDE = 12  # values before a place, of which a sum may be made
 
 
@@ -37,15 +38,20 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
 
 
 def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace) -> str:
-    """Whether the port went through float32, where the reference is in float64."""
-    if reference.dtype != np.float64 or off(port, reference) > 1e-3:
+    """Whether the port went through a dtype of fewer digits, where the reference has all."""
+    if reference.dtype.kind != "f":
         return ""
-    text = "float32 in place of float64"
-    if np.array_equal(port.astype(float), port.astype(np.float32).astype(float)):
-        return text
-    before = [each for each in trace.calls if each.ends < (call.ends if side == "out" else call.begins)]
-    narrow = (each.name for each in before[-4:] for out in each.outs if out.dtype == np.float32)
-    return next((f"{text} in {name}" for name in narrow), "")
+    name, gap, now = reference.dtype.name, off(port, reference), call.ends if side == "out" else call.begins
+    before = [each for each in trace.calls if each.begins < now and each.number]
+    for narrow, most in (("bfloat16", 3e-2), ("float16", 3e-3), ("float32", 1e-3 if name == "float64" else 0.0)):
+        passed = [each.name for each in before[-8:] if narrow in each.narrow]
+        if gap < most and passed:
+            return f"{narrow} in place of {name} in {passed[-1]}"
+    single = port.astype(np.float32)
+    is_single = np.array_equal(port.astype(float), single.astype(float))
+    if is_single and gap < 3e-2 and not (single.view(np.uint32) & 0xFFFF).any():
+        return f"bfloat16 in place of {name}"
+    return "float32 in place of float64" * (is_single and name == "float64" and gap < 1e-3)
 
 
 def _of_leaf(call: Call, port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known, tolerance: float) -> str:
@@ -61,10 +67,16 @@ def _of_leaf(call: Call, port: np.ndarray, reference: np.ndarray, trace: Trace, 
     ):
         if text := closest(settings, port, reference, tolerance):
             return text
-    read = Read(x, weights, known.weights, port, reference, tolerance)
+    tables = [
+        each
+        for other in trace.calls
+        if any(one.dtype.kind in "iu" for one in other.ins)
+        for each in weights_of(other.layer).values()
+    ]
+    read = Read(x, weights, known.weights, tables, port, reference, tolerance)
     if text := layers.other_gain(read) or layers.other_kernel(read):
         return text
-    if text := _norm_too_many(read):
+    if text := _norm_too_many(read) or _dropped(x, port, reference, tolerance):
         return text
     for settings in (
         (((name,), act(x.astype(float))) for name, act in ACTIVATIONS.items()),
@@ -93,6 +105,37 @@ def _norm_too_many(read: Read) -> str:
     return "a norm in place of none" + f": {NORM_ELSEWHERE[0]}" * is_used
 
 
+def _dropped(x: np.ndarray, port: np.ndarray, reference: np.ndarray, tolerance: float) -> str:
+    """Whether some numbers are zero, and all others too large, as in training."""
+    if x.shape != port.shape or off(reference, x) > tolerance or not (is_zero := (port == 0) & (x != 0)).any():
+        return ""
+    ratios = port[~is_zero & (x != 0)] / x[~is_zero & (x != 0)]
+    is_dropout = ratios.size and np.ptp(ratios) < 1e-3 and ratios.mean() > 1
+    return f"dropout of {1 - 1 / ratios.mean():.2g} left on in place of none" if is_dropout else ""
+
+
+def _norm_before(call: Call, trace: Trace, known: Known) -> str:
+    """Whether the reference normalizes what the layer's block reads, where the port doesn't, or not yet."""
+    block = trace.calls[call.inside] if call.inside is not None else call
+    seen = [value for time, _, value in trace.places() if time <= call.begins]
+    for x in (each for each in block.ins if each.dtype.kind == "f" and each.ndim == 3):
+        for name, gain in known.weights.items():
+            if (
+                gain.ndim != 1
+                or gain.size != x.shape[-1]
+                or "bias" in name
+                or "beta" in name
+                or name.startswith("part ")
+            ):
+                continue
+            shifts = [each for other, each in known.weights.items() if each.shape == gain.shape and other != name]
+            for value in layers.normalized(x, gain, shifts):
+                is_new = not any(each.shape == value.shape and off(each, value) < 1e-4 for each in seen)
+                if is_new and known.values.nearest(value)[0] < 1e-5:
+                    return f"no norm in place of that of {name} before {block.path}: {NORM_ELSEWHERE[1]}"
+    return ""
+
+
 def _norm_left_out(port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known, tolerance: float) -> str:
     """Whether the reference normalizes what the port leaves as it is."""
     name = layers.norm_left_out(port, reference, known.weights, tolerance)
@@ -102,6 +145,7 @@ def _norm_left_out(port: np.ndarray, reference: np.ndarray, trace: Trace, known:
     is_used = any(
         each.shape == gain.shape and np.allclose(each, gain, atol=1e-6)
         for call in trace.calls
+        if not any(np.array_equal(one, out) for one in call.ins for out in call.outs)
         for each in weights_of(call.layer).values()
     )
     return f"no norm in place of that of {name}" + f": {NORM_ELSEWHERE[1]}" * is_used
@@ -112,7 +156,7 @@ def _turned_by_position(call: Call, x: np.ndarray, known: Known) -> Iterator:
     if x.ndim != 4 or weights_of(call.layer):
         return
     for axes in ((0, 1, 2, 3), (0, 2, 1, 3)):
-        for name, (_, turn) in rotations(x.shape[-1], [*bases_of([call.layer]), *known.bases]).items():
+        for name, (_, turn, _) in rotations(x.shape[-1], [*bases_of([call.layer]), *known.bases]).items():
             yield (name,), turn(x.astype(float).transpose(axes)).transpose(axes)
 
 
@@ -133,14 +177,12 @@ def _flattened(port: np.ndarray, reference: np.ndarray, tolerance: float) -> str
 
 def _products(sources: list[tuple[str, np.ndarray]], port: np.ndarray, reference: np.ndarray, tolerance: float) -> str:
     """A gate: an activation of one, times another."""
-    for act_name, act in ACTIVATIONS.items():
-        settings = (
-            ((f"{act_name} of {gate}, times {name}",), act(value.astype(float)) * other)
-            for (gate, value), (name, other) in itertools.permutations(sources[-8:], 2)
-        )
-        if text := closest(settings, port, reference, tolerance):
-            return text
-    return ""
+    settings = (
+        ((f"{act_name} of {gate}, times {name}",), act(value.astype(float)) * other)
+        for act_name, act in ACTIVATIONS.items()
+        for (gate, value), (name, other) in itertools.permutations(sources[-6:], 2)
+    )
+    return closest(settings, port, reference, tolerance)
 
 
 def _spread(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -192,21 +234,31 @@ def _glue(
         if text := closest(layers.pooled(each, port), port, reference, tolerance) if each.dtype.kind == "f" else "":
             return text
     length = next((each.shape[1] for each in reads if each.ndim == 3), port.shape[1] if port.ndim > 1 else 0)
+    length = port.shape[-1] if port.ndim == 4 and port.shape[-1] == port.shape[-2] else length
     given = [
-        each for each in trace.calls[0].ins if each.shape == (len(port), length) and set(np.unique(each)) == {0, 1}
-    ]
+        each.reshape(len(port), length)
+        for other in trace.calls
+        for each in other.ins
+        if each.size == len(port) * length and each.dtype.kind in "iub" and set(np.unique(each)) == {0, 1}
+    ][:1]
     owner = trace.calls[holder].layer if holder is not None else call.layer
     values = projected([each for _, each in around], length)
-    if text := as_attention(port, reference, values, given, [*bases_of([owner]), *known.bases], tolerance):
+    behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
+    turned_by = [*bases_of([owner]), *known.bases]
+    if text := as_attention(port, reference, values, given, turned_by, tolerance, *[behind] * (behind is not None)):
         return text
-    if text := _factor(port, reference, tolerance):
+    if text := _factor(port, reference, tolerance) or layers.positions_from(port, reference, known.weights, tolerance):
         return text
     if text := _sums(_all_before(trace, call, side, port), (2,), port, reference, tolerance):
         return text
     own = {
         f"{each.path}'s {name}": weight for each in [*before, call] for name, weight in weights_of(each.layer).items()
     }
-    return layers.in_another_order(own, known.weights)
+    if text := layers.in_another_order(own, known.weights):
+        return text
+    block = trace.calls[inside] if inside is not None else call
+    near = [each for each in trace.calls if each.begins >= block.begins and each.begins <= now]
+    return layers.displaced(trace, [*near, call], known.used) or _norm_before(call, trace, known)
 
 
 def _sums(
@@ -235,7 +287,7 @@ def _sums(
             said = f"{_sum(mine, names, port.shape)} in place of {_sum(theirs, names, port.shape)}"
             left_out = [name for name, a, b in zip(names, mine, theirs) if abs(a) < 1e-6 and abs(b - 1) < 1e-4]
             is_residual = any(name.startswith("what ") for name in left_out) and len(left_out) < count
-            return said + " (a residual connection is missing)" * is_residual
+            return said + f" {RESIDUAL}" * is_residual
     return ""
 
 

@@ -1,15 +1,17 @@
 """How one layer's value comes about: norms, kernels, convolutions and tables, with switches."""
 
+import functools
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from shared.arrays import as_numpy, framework_of
+from shared.arrays import framework_of
 from shared.conformance.doctor.matching import off
 from shared.conformance.doctor.settings import ACTIVATIONS, EPSILONS, Read, Setting, weights_of
-from shared.conformance.doctor.tracing import Call
+from shared.conformance.doctor.tracing import Call, Trace, array_of
 
 GAINS = ("gamma", "weight", "scale", "gain")  # how the field calls what a norm multiplies by
 
@@ -116,6 +118,15 @@ def _known_as(vector: np.ndarray, known: dict[str, np.ndarray]) -> str:
     return next((name for name, each in known.items() if each.shape == vector.shape and off(vector, each) < 1e-4), "")
 
 
+def normalized(x: np.ndarray, gain: np.ndarray, shifts: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """A norm of x with this gain: by the root mean square, or centered and with each of these biases."""
+    for eps in (1e-5, 1e-6, 1e-12):
+        yield x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain
+        centered = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + eps) * gain
+        for shift in [np.zeros(1), *shifts]:
+            yield centered + shift
+
+
 def norm_left_out(port: np.ndarray, reference: np.ndarray, known: dict[str, np.ndarray], tolerance: float) -> str:
     """The name of the gain with which the reference normalizes what the port leaves as it is; empty if it doesn't."""
     if port.shape != reference.shape or port.ndim < 2:
@@ -162,9 +173,9 @@ def linears(x: np.ndarray, weights: dict[str, np.ndarray]) -> Iterator[tuple[Set
 def all_weights(model: Any) -> dict[str, np.ndarray]:
     """Every weight of a model, and of kernels with a multiple of three in an axis their thirds, because these may be packed."""
     if framework_of(model) == "keras":
-        found = {each.path: as_numpy(each) for each in model.weights}
+        found = {each.path: array_of(each) for each in model.weights}
     else:
-        found = {name: as_numpy(each) for name, each in [*model.named_parameters(), *model.named_buffers()]}
+        found = {name: array_of(each) for name, each in [*model.named_parameters(), *model.named_buffers()]}
         found = {name: each for name, each in found.items() if each.dtype.kind == "f" and each.ndim}
     for name, each in list(found.items()):
         for axis, size in enumerate(each.shape if each.ndim == 2 or "bias" in name else ()):
@@ -172,6 +183,56 @@ def all_weights(model: Any) -> dict[str, np.ndarray]:
                 parts = np.split(each, 3, axis)
                 found |= {f"part {number} of 3 of {name}": part for number, part in enumerate(parts, 1)}
     return found
+
+
+def in_use(trace: Trace) -> list[tuple[str, np.ndarray]]:
+    """The weights of the layers that call no other, in the order of the calls, with thirds of those that may be packed."""
+    found = {}
+    holders = {each.inside for each in trace.calls}
+    for call in trace.calls:
+        if call.number in holders or call.layer is None:
+            continue
+        if framework_of(call.layer) == "keras":
+            own = {f"{call.path}.{each.path.rpartition('/')[2]}": each for each in call.layer.weights}
+        else:
+            own = {f"{call.path}.{name}": each for name, each in call.layer.named_parameters()}
+        for name, each in own.items():
+            array = array_of(each)
+            found.setdefault(name, array)
+            if (array.ndim and array.shape[0] % 3 == 0 and "in_proj" in name) or (
+                array.ndim == 2 and array.shape[1] % 3 == 0
+            ):
+                parts = np.split(array, 3, 0 if "in_proj" in name else 1)
+                found |= {f"part {number} of 3 of {name}": part for number, part in enumerate(parts, 1)}
+    return list(found.items())
+
+
+def displaced(trace: Trace, some: list[Call], theirs: list[tuple[str, np.ndarray]]) -> str:
+    """Which weight of some of the port's layers stands where the reference, in the order of its calls, has another."""
+    at = {}
+    for number, (_, each) in enumerate(theirs):
+        at.setdefault(_numbers(each), []).append(number)
+    paths = tuple(f"{call.path}." for call in some if call.path)
+    most, text = 0, ""
+    # Kernels among kernels, and gains among gains, because a norm may stand elsewhere, and packed biases do.
+    used = [(name, each) for name, each in in_use(trace) if "bias" not in name and "beta" not in name]
+    for is_kernel in (True, False):
+        found = [(name, at.get(_numbers(each), [])) for name, each in used if (each.ndim > 1) == is_kernel]
+        mine = [(name, where[0]) for name, where in found if len(where) == 1]
+        for index, (name, number) in enumerate(mine):
+            if not name.startswith(paths) or name.startswith("part "):
+                continue
+            wrong = [(other > number) == (place < index) for place, (_, other) in enumerate(mine) if place != index]
+            if sum(wrong) > most:
+                most = sum(wrong)
+                said = f"{name} has the numbers of {theirs[number][0]}"
+                text = f"{said}: perhaps weights of another layer, or layers exchanged"
+    return text
+
+
+def _numbers(array: np.ndarray) -> bytes:
+    """What two weights have in common that differ by the order of their axes alone."""
+    return np.sort(array, axis=None).astype(np.float32).tobytes()
 
 
 def of_table(
@@ -201,6 +262,9 @@ def of_table(
                 for moved in (1, -1, 2, -2):
                     if own.shape == table.shape and np.array_equal(np.roll(own, moved, axis=0), table):
                         return f"the rows of {name} shifted by {-moved:+d} in place of as they are"
+                factor = float((own * table).sum() / (table * table).sum()) if own.shape == table.shape else 0.0
+                if factor and off(own, factor * table) < 1e-6:
+                    return f"{factor:.4g} times {name} in place of it as it is: a scaled embedding"
                 return f"another table in place of {name}"
             size = own.shape[1]
             for text, factor in ((f"sqrt({size})", size**0.5), (f"1/sqrt({size})", size**-0.5)):
@@ -238,7 +302,7 @@ def other_kernel(read: Read) -> str:
             if min(off(act(product + bias), wanted) for bias in biases) > read.tolerance:
                 continue
             if mine is None:
-                return f"another kernel in place of {name}"
+                return ""  # what the port does there is more than a kernel
             if off(mine, theirs) < 1e-6:
                 what = "no bias" if not own_bias.any() else "another bias"
                 return f"{what} in place of the reference's, beside {name}"
@@ -246,8 +310,29 @@ def other_kernel(read: Read) -> str:
                 return text
             same = [each for each, other in read.known.items() if _is_kernel(mine, other)]
             mixed = f"the kernel of {same[0]}" if same else "a kernel that the reference doesn't have"
-            return f"{mixed} in place of that of {name}"
+            is_untied = not same and any(_is_kernel(theirs, each) for each in read.tables)
+            return f"{mixed} in place of that of {name}" + " (it is not tied to the table)" * is_untied
     return ""
+
+
+def as_function(x: np.ndarray, weights: dict[str, np.ndarray], port: np.ndarray) -> Callable | None:
+    """What a layer with a kernel does to what it reads, where that is all it does; None for another layer."""
+    own = next((each for each in weights.values() if each.ndim >= 2), None)
+    flat = None if own is None or x.dtype.kind != "f" else _rows(x, own, port)
+    if flat is None:
+        return None
+    bias = next((each.reshape(-1) for name, each in weights.items() if "bias" in name), np.zeros(1))
+    for kernel in _matrices(own, flat.shape[1]):
+        if off((flat @ kernel + bias).reshape(port.shape), port) < 1e-4:
+            return functools.partial(_through, kernel, bias, port.shape)
+    return None
+
+
+def _through(kernel: np.ndarray, bias: np.ndarray, shape: tuple[int, ...], value: np.ndarray) -> np.ndarray:
+    """A value behind a kernel, in the shape of what comes out; nothing if it doesn't fit."""
+    if value.size % len(kernel) or value.size // len(kernel) * kernel.shape[1] != math.prod(shape):
+        return np.zeros(0)
+    return (value.reshape(-1, len(kernel)) @ kernel + bias).reshape(shape)
 
 
 def _rows(x: np.ndarray, kernel: np.ndarray, y: np.ndarray) -> np.ndarray | None:
@@ -270,6 +355,22 @@ def _is_kernel(mine: np.ndarray, other: np.ndarray) -> bool:
     return other.size == mine.size and any(np.array_equal(each, mine) for each in _matrices(other, len(mine)))
 
 
+def positions_from(port: np.ndarray, reference: np.ndarray, known: dict[str, np.ndarray], tolerance: float) -> str:
+    """Whether both add rows of the same table to the same, from another row on."""
+    if port.ndim != 3 or port.shape != reference.shape:
+        return ""
+    length = port.shape[1]
+    for name, table in known.items():
+        if table.ndim != 2 or table.shape[1] != port.shape[2] or len(table) < length:
+            continue
+        starts = range(min(4, len(table) - length + 1))
+        for mine, theirs in itertools.permutations(starts, 2):
+            gap = table[mine : mine + length] - table[theirs : theirs + length]
+            if off(port - gap, reference) <= tolerance:
+                return f"positions from {mine} in place of from {theirs}: rows of {name}"
+    return ""
+
+
 def in_another_order(weights: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> str:
     """Which of these weights has the numbers of one of the reference's in an order that no layout explains; empty if none has."""
     for name, own in weights.items():
@@ -282,6 +383,8 @@ def in_another_order(weights: dict[str, np.ndarray], known: dict[str, np.ndarray
         }
         sizes = {size for other in alike.values() for size in (other.shape if other.ndim == 2 else (len(other),))}
         leads = sizes & {int(np.prod(own.shape[:axes])) for axes in range(1, own.ndim)}
+        if not alike and (text := _cut_by_head(own, known)):
+            return f"{name} is {text}"
         if not alike or any(
             off(mine, theirs) < 1e-6
             for other in alike.values()
@@ -296,6 +399,24 @@ def in_another_order(weights: dict[str, np.ndarray], known: dict[str, np.ndarray
                     for theirs in _matrices(other, inputs):
                         if text := _in_another_order(mine, each, theirs):
                             return f"{name} is {text}"
+    return ""
+
+
+def _cut_by_head(own: np.ndarray, known: dict[str, np.ndarray]) -> str:
+    """Whether a kernel is a third of a packed one, cut as if each head's queries, keys and values stood together, or apart."""
+    for name, packed in known.items():
+        if packed.ndim != 2 or packed.size != 3 * own.size or name.startswith("part "):
+            continue
+        for kernel in (packed, packed.T):
+            width = kernel.shape[1] // 3
+            if kernel.shape[1] % 3:
+                continue
+            for heads in (each for each in range(2, width) if width % each == 0):
+                cut = kernel.reshape(len(kernel), heads, 3, -1)
+                for number in range(3):
+                    for mine in _matrices(own, len(kernel)):
+                        if off(cut[:, :, number].reshape(len(kernel), -1), mine) < 1e-6:
+                            return f"part {number + 1} of 3 of {name} packed as (h 3 d) and not (3 h d)"
     return ""
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from shared.conformance.doctor import catalogue
 from shared.conformance.doctor.attention import bases_of
-from shared.conformance.doctor.layers import all_weights
+from shared.conformance.doctor.layers import all_weights, in_use
 from shared.conformance.doctor.matching import Pool, laid_out, off, tells
 from shared.conformance.doctor.settings import Known
 from shared.conformance.doctor.tracing import Call, Place, Trace, trace
@@ -102,9 +102,11 @@ class _Search:
         self.port, self.inputs, self.call_port = port, inputs, call_port
         self.theirs = _twice("reference", reference, inputs, call_reference)
         self.first = _twice("port", port, inputs, call_port)
-        self.known = Known(all_weights(reference), bases_of(each.layer for each in self.theirs.calls))
-        _check_weights(self.known.weights, all_weights(port))
         self.pool = Pool([(time, value) for time, _, value in self.theirs.places()])
+        self.known = Known(
+            all_weights(reference), bases_of(each.layer for each in self.theirs.calls), self.pool, in_use(self.theirs)
+        )
+        _check_weights(self.known.weights, all_weights(port))
         self.outputs = Pool([(0, value) for value in self.theirs.outputs])
         kinds = {str(each.dtype) for each in [*self.theirs.outputs, *self.first.outputs] if each.dtype.kind == "f"}
         self.floor = 1e-12 if kinds == {"float64"} else 2e-2 if kinds & {"float16", "bfloat16"} else 3e-6
@@ -129,7 +131,7 @@ class _Search:
                 difference, _ = self.pool.nearest(value)
                 partings.append(Parting(said(now, place), difference, "", (0, 0)))
                 break
-            place, value, wanted, healed = found
+            place, value, wanted, healed = self.where_it_began(now, found)
             self.replaced[place] = wanted
             difference = off(value, wanted)
             if self.is_echo(wanted - value):
@@ -137,12 +139,36 @@ class _Search:
             if difference < FLOAT32_INSIDE and self.floor < 1e-9:
                 notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
                 continue
-            named = catalogue.explain(now.calls[place[0]], place[1], value, wanted, now, self.known)
-            partings.append(Parting(said(now, place), difference, named, healed))
+            named = ""
+            for number, side, _ in dict.fromkeys((place, found[0])):
+                named = named or catalogue.explain(now.calls[number], side, value, wanted, now, self.known)
+            where = said(now, place)
+            if named.endswith(catalogue.RESIDUAL):
+                where = self.block_before(now, place, value) or where
+            partings.append(Parting(where, difference, named, healed))
             if named.endswith(catalogue.NORM_ELSEWHERE):
                 notes.append("the search ends here: behind a norm that stands elsewhere, all values differ")
                 break
-        return self.diagnosis(partings, notes)
+        return self.diagnosis(partings or self.at_the_end(), notes)
+
+    def at_the_end(self) -> list[Parting]:
+        """Where the outputs differ, and every value on the way agrees: the step that the port leaves out, or has too many."""
+        for theirs, ours in (
+            (self.theirs.calls[0].outs, self.first.calls[0].outs),
+            (self.theirs.outputs, self.first.outputs),
+        ):
+            for wanted, value in zip(theirs, ours):
+                if (
+                    wanted.shape != value.shape
+                    or not tells(value)
+                    or off(value, wanted) <= max(50 * self.floor, FLOAT32_INSIDE)
+                ):
+                    continue
+                last = [each for each in self.first.calls if any(np.array_equal(out, value) for out in each.outs)]
+                call = max(last, key=lambda each: each.number, default=self.first.calls[0])
+                named = catalogue.explain(call, "out", value, wanted, self.first, self.known)
+                return [Parting(f"{call.name}, at the end", off(value, wanted), named, (0, 0))]
+        return []
 
     def is_echo(self, moved: np.ndarray) -> bool:
         """Whether a place is mended by what another one was mended by."""
@@ -267,6 +293,40 @@ class _Search:
             if (ends or count > agreed) and (best is None or (ends, count) > best[0]):
                 best = ((ends, count), place, value, wanted, (count, checked))
         return best
+
+    def where_it_began(self, now: Trace, found: tuple) -> tuple:
+        """The place itself, or one before it that has the same value and heals as much.
+
+        It is a layer with weights that hands on what it reads, or, if more is healed, a block's output.
+        """
+        place, value, wanted, healed = found
+        best, most = found, (healed[0], False)
+        times = {each: time for time, each, _ in now.places()}
+        holders = {each.inside for each in now.calls}
+        for time, each, same in now.places():
+            if time >= times[place] or each[1] == "in" or each in self.replaced or not np.array_equal(same, value):
+                continue
+            call = now.calls[each[0]]
+            reads_the_same = any(np.array_equal(one, same) for one in call.ins)
+            idle = reads_the_same and call.number not in holders and bool(catalogue.weights_of(call.layer))
+            if not idle and call.number not in holders:
+                continue
+            after = self.traced({**self.replaced, each: wanted})
+            later = self.agreement(after)
+            at = [later[other] for when, other, _ in after.places() if when > times[place]]
+            count = sum(one is True for one in at)
+            if (count, idle) > most:
+                most = count, idle
+                best = each, value, wanted, (count, sum(one is not None for one in at))
+        return best
+
+    @staticmethod
+    def block_before(now: Trace, place: Place, value: np.ndarray) -> str | None:
+        """The block that returned a value before another reads it."""
+        holders = {each.inside for each in now.calls}
+        blocks = [each for each in now.calls if each.number and each.number in holders]
+        made = [each for each in blocks if any(np.array_equal(out, value) for out in each.outs)]
+        return made[-1].name if made and place[1] == "in" else None
 
     def candidates(self, value: np.ndarray, twins: list[int]) -> list[np.ndarray]:
         """Values of the reference that may be what this should have been: near ones, then new ones in their order, then known ones.

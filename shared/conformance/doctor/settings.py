@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shared.arrays import as_numpy, framework_of
-from shared.conformance.doctor.matching import laid_out, off
+from shared.arrays import framework_of
+from shared.conformance.doctor.matching import Pool, laid_out, off
+from shared.conformance.doctor.tracing import array_of
 
 EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1e-8, 1e-7, 1e-2, 0.0)
 Setting = tuple[str, ...]
@@ -35,10 +36,19 @@ ACTIVATIONS = {
 
 
 class Known(NamedTuple):
-    """What the reference is made of: its weights by their names, and the bases of its rotary positions."""
+    """What is known of the reference.
+
+    Args:
+        weights: by their names, as they are and, where they may be packed, in thirds.
+        bases: of its rotary positions.
+        values: all that its layers read and return.
+        used: its weights in the order in which its layers are called.
+    """
 
     weights: dict[str, np.ndarray]
     bases: list[float]
+    values: Pool
+    used: list[tuple[str, np.ndarray]]
 
 
 class Read(NamedTuple):
@@ -47,6 +57,7 @@ class Read(NamedTuple):
     x: np.ndarray
     weights: dict[str, np.ndarray]
     known: dict[str, np.ndarray]  # the reference's weights
+    tables: list[np.ndarray]  # the port's tables of vectors
     port: np.ndarray
     reference: np.ndarray
     tolerance: float
@@ -55,9 +66,9 @@ class Read(NamedTuple):
 def weights_of(layer: Any) -> dict[str, np.ndarray]:
     """The layer's own weights, by the last part of their names."""
     if framework_of(layer) == "keras":
-        return {each.path.rpartition("/")[2]: as_numpy(each) for each in layer.weights}
+        return {each.path.rpartition("/")[2]: array_of(each) for each in layer.weights}
     return {
-        name: as_numpy(each)
+        name: array_of(each)
         for name, each in [*layer.named_parameters(recurse=False), *layer.named_buffers(recurse=False)]
     }
 

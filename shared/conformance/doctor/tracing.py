@@ -24,7 +24,8 @@ class Call:
         number: in the order in which calls begin.
         path: of the layer in the model; empty for the model itself.
         inside: the number of the call that made this one; None for the model's.
-        ins, outs: the arrays that it read and returned.
+        narrow: which of float16, bfloat16 and float32 it read or returned.
+        ins, outs: the arrays that it read and returned; bfloat16 as float32, because NumPy has none.
         begins, ends: when, on a clock that every call moves twice.
     """
 
@@ -32,6 +33,7 @@ class Call:
     path: str
     layer: Any
     inside: int | None
+    narrow: set[str] = field(default_factory=set)
     ins: list[np.ndarray] = field(default_factory=list)
     outs: list[np.ndarray] = field(default_factory=list)
     begins: int = 0
@@ -94,7 +96,7 @@ def trace(
             _put_back(model, framework, kept)
     if not seen.calls:
         raise ValueError("no layer was seen: a compiled model has none; hand over the model that was compiled")
-    return Trace(seen.calls, [as_numpy(each) for each in leaves(output)])
+    return Trace(seen.calls, [_kept(each, seen.calls[0]) for each in leaves(output)])
 
 
 class _Seen:
@@ -109,7 +111,7 @@ class _Seen:
         self.calls.append(call)
         self.open.append(call)
         given = self._replaced(given, call, "in")
-        call.ins = [as_numpy(each) for each in leaves(given)]
+        call.ins = [_kept(each, call) for each in leaves(given)]
         return given
 
     def leave(self, output: Any) -> Any:
@@ -117,7 +119,7 @@ class _Seen:
         self.clock += 1
         call.ends = self.clock
         output = self._replaced(output, call, "out")
-        call.outs = [as_numpy(each) for each in leaves(output)]
+        call.outs = [_kept(each, call) for each in leaves(output)]
         return output
 
     def _replaced(self, value: Any, call: Call, side: str) -> Any:
@@ -127,6 +129,24 @@ class _Seen:
             if (number, where) == (call.number, side)
         }
         return _with(value, new, iter(range(10**6))) if new else value
+
+
+def _kept(tensor: Any, call: Call) -> np.ndarray:
+    """The tensor as an array, and in the call's record if it is of few digits."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    dtype = dtype.split("'")[1] if "'" in dtype else dtype  # as TensorFlow writes it
+    if dtype in ("float16", "bfloat16", "float32"):
+        call.narrow.add(dtype)
+    return array_of(tensor)
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """A tensor or weight as an array, bfloat16 as float32."""
+    if "bfloat16" not in str(tensor.dtype):
+        return as_numpy(tensor)
+    torch = sys.modules.get("torch")
+    is_torch = torch is not None and isinstance(tensor, torch.Tensor)
+    return as_numpy(tensor.float() if is_torch else sys.modules["keras"].ops.cast(tensor, "float32"))
 
 
 def leaves(value: Any) -> list[Any]:
@@ -158,7 +178,7 @@ def _with(value: Any, new: dict[int, np.ndarray], count: Iterator[int]) -> Any:
     array = new.get(next(count))
     if array is None:
         return value
-    old = as_numpy(value)
+    old = array_of(value)
     array = np.asarray(array).astype(old.dtype).reshape(old.shape)
     if "torch" in sys.modules and isinstance(value, sys.modules["torch"].Tensor):
         return sys.modules["torch"].as_tensor(array).to(value)
@@ -211,14 +231,14 @@ def _keras_calls(model: Any, seen: _Seen) -> Iterator[None]:
 def _state_of(model: Any, framework: str) -> list[Any]:
     """What a call in training mode changes: moving statistics, and the seeds of dropout."""
     if framework == "keras":
-        return [np.array(as_numpy(each)) for each in model.non_trainable_variables]
+        return [np.array(array_of(each)) for each in model.non_trainable_variables]
     return [each.clone() for each in model.buffers()]
 
 
 def _put_back(model: Any, framework: str, kept: list[Any]) -> None:
     if framework == "keras":
         for variable, old in zip(model.non_trainable_variables, kept):
-            if not np.array_equal(as_numpy(variable), old):
+            if not np.array_equal(array_of(variable), old):
                 variable.assign(old)
         return
     for buffer, old in zip(model.buffers(), kept):
@@ -240,7 +260,7 @@ def randomize(model: Any, seed: int = 0, scale: float = 0.5) -> Any:
     else:
         named = [*model.named_parameters(), *model.named_buffers()]
     for name, weight in named:
-        old = as_numpy(weight)
+        old = array_of(weight)
         if old.dtype.kind != "f":
             continue
         new = rng.normal(size=old.shape) * (scale if old.ndim < 2 else (np.prod(old.shape[:-1]) or 1) ** -0.5)
