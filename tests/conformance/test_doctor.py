@@ -270,6 +270,36 @@ class Ends(nn.Module):
         return self.last(self.head(self.norm(x)))
 
 
+class Packed(nn.Module):
+    """Packed self-attention, then attention to a memory of another length; the embedding is added to positions without a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.memory = nn.Embedding(31, 12), nn.Embedding(5, 12)
+        self.qkv, self.output = nn.Linear(12, 36), nn.Linear(12, 12)
+        self.query, self.key, self.value = nn.Linear(12, 12), nn.Linear(12, 12), nn.Linear(12, 12)
+        self.last = nn.Linear(12, 9)
+        self.factor, self.scale, self.parts = 1.0, None, lambda x: x.unflatten(2, (3, 3, 4)).unbind(2)
+
+    def forward(self, tokens):
+        x = (
+            self.factor * self.tokens(tokens)
+            + torch.linspace(0, 1, 12).double().outer(torch.ones(12).double())[:7].sin()
+        )
+        q, k, v = (each.transpose(1, 2) for each in self.parts(self.qkv(x)))
+        x = self.output(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        memory = self.memory.weight.expand(len(x), 5, 12)
+        q, k, v = (
+            each.unflatten(2, (3, 4)).transpose(1, 2) for each in (self.query(x), self.key(memory), self.value(memory))
+        )
+        mixed = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
+        return self.last(mixed.transpose(1, 2).flatten(2))
+
+
+def packed():
+    return randomize(Packed().double().eval()), TOKENS
+
+
 def ends():
     return randomize(Ends().double().eval()), TOKENS
 
@@ -319,7 +349,10 @@ OTHERS = {
     "few digits": (ends, put("dtype", torch.bfloat16), "before norm", "bfloat16 in place of float64"),
     "layers exchanged": (model, exchange, r"blocks\.[01] ", "has the numbers of blocks.2.", ),
     "scores over thrice": (model, put("blocks.1.scale", 1 / 6), r"before blocks\.1\.output", "scores over 3 sqrt(head_dim)"),
-    "post-norm": (classifier, to_class("block", PostNorm), r"before block\.query", "no norm in place of that of block.norm1.weight: post-norm in place of pre-norm"),
+    "an embedding scaled in a sum": (packed, put("factor", 12**0.5), "before qkv", "sqrt(12) times tokens in a sum in place of once"),
+    "packed head by head": (packed, put("parts", lambda x: x.unflatten(2, (3, 3, 4)).unbind(3)), "before output", "packed as (h 3 d) in place of packed as (3 h d)"),
+    "attention to a memory": (packed, put("scale", 1.0), "before last", "scores as they are in place of scores over sqrt(head_dim)"),
+    "post-norm": (classifier, to_class("block", PostNorm), r"before block\.query", "no norm in place of that of block.norm1.weight: perhaps post-norm in place of pre-norm"),
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What queries, keys and values become: heads, scales, masks, rotary positions, with one switch or none away from the usual."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,21 +19,28 @@ class Projected(NamedTuple):
     heads: int | None
 
 
-def projected(values: list[np.ndarray], length: int) -> list[Projected]:
-    """What of these values may be queries, keys or values; and the thirds of the last that may be packed."""
+def projected(values: list[np.ndarray], lengths: set[int]) -> list[list[Projected]]:
+    """What of these values may be queries, keys or values, of one of these lengths; then the thirds of one that may be packed."""
     found, packed = [], []
     for each in values:
         if each.dtype.kind != "f" or each.ndim not in (3, 4):
             continue
+        each = each.astype(float)
         if each.ndim == 4:
-            turned = each if each.shape[1] == length else each.swapaxes(1, 2)
-            if turned.shape[1] == length:
-                found.append(Projected(turned.reshape(*turned.shape[:2], -1).astype(float), turned.shape[2]))
-        elif each.shape[1] == length:
-            found.append(Projected(each.astype(float), None))
+            turned = each if each.shape[1] in lengths else each.swapaxes(1, 2)
+            if turned.shape[1] in lengths:
+                found.append(Projected(turned.reshape(*turned.shape[:2], -1), turned.shape[2]))
+        elif each.shape[1] in lengths:
+            found.append(Projected(each, None))
+            width = each.shape[2] // 3
             if each.shape[2] % 3 == 0:
-                packed = [Projected(part.astype(float), None) for part in np.split(each, 3, axis=2)]
-    return [*packed, *found[-_LAST:]] if packed else found[-_LAST:]
+                packed = [[Projected(part, None) for part in np.split(each, 3, axis=2)]]
+                for heads in (size for size in range(2, width) if width % size == 0):
+                    by_head = each.reshape(*each.shape[:2], heads, 3, -1)
+                    packed.append(
+                        [Projected(by_head[:, :, :, i].reshape(*each.shape[:2], -1), heads) for i in range(3)]
+                    )
+    return [found[-_LAST:], *packed]
 
 
 def bases_of(layers: Iterable[Any]) -> list[float]:
@@ -53,7 +60,7 @@ def bases_of(layers: Iterable[Any]) -> list[float]:
 def as_attention(
     port: np.ndarray,
     reference: np.ndarray,
-    sources: list[Projected],
+    sources: list[list[Projected]],
     given: list[np.ndarray],
     bases: list[float],
     tolerance: float,
@@ -66,48 +73,64 @@ def as_attention(
         bases: of rotary positions, as the models' own attributes and tables have them.
         behind: what is done to the attention's output before it is the port's and the reference's value.
     """
-    is_weights = port.ndim == 4 and port.shape[-1] == port.shape[-2]
+    is_weights = port.ndim == 4 and bool(np.allclose(reference.sum(axis=-1), 1, atol=1e-3))
     shown = {
         f"a mask that hides {(each == 0).sum()} of {each.size} pairs": each != 0
         for each in (port, reference)
         if is_weights and (each == 0).any()
     }
-    for three in itertools.combinations(sources, 2 if is_weights else 3):
+    count = 2 if is_weights else 3
+
+    def settings(three: Sequence[Projected], heads: int, extra: Setting = ()) -> Iterator[tuple[Setting, np.ndarray]]:
         q, k, v = (each.value for each in [*three, three[-1]][:3])
-        if k.shape != v.shape or q.shape[:2] != k.shape[:2] or q.shape[2] % k.shape[2]:
-            continue
-        known = next((each.heads for each in three[:1] if each.heads), None)
-        width = q.shape[2]
-        for heads in [known] if known else [each for each in range(1, width + 1) if width % each == 0]:
-            head_dim = width // heads
-            if k.shape[2] % head_dim or heads % (k.shape[2] // head_dim):
-                continue
-            turns = rotations(head_dim, bases)
-            settings = _attentions(q, k, v, heads, _masks(q.shape[1], given) | shown, turns, is_weights)
-            settings = ((setting, value if is_weights else behind(value)) for setting, value in settings)
-            if text := closest(settings, port, reference, tolerance):
+        masks, turns = _masks(q.shape[1], k.shape[1], given) | shown, rotations(q.shape[2] // heads, bases)
+        for setting, value in _attentions(q, k, v, heads, masks, turns, is_weights):
+            yield (*setting, *extra), value if is_weights else behind(value)
+
+    plain, packed = sources[0], sources[1:]
+    for three in [*itertools.combinations(plain, count), *(each[:count] for each in packed[:1])]:
+        for heads in _heads(three):
+            if text := closest(settings(three, heads), port, reference, tolerance):
                 return text
+    for by_head in packed[1:]:
+        heads = by_head[0].heads
+        both = (
+            settings(packed[0][:count], heads, ("packed as (3 h d)",)),
+            settings(by_head[:count], heads, ("packed as (h 3 d)",)),
+        )
+        if text := closest(itertools.chain(*both), port, reference, tolerance):
+            return text
     return ""
 
 
-def _masks(length: int, given: list[np.ndarray]) -> dict[str, np.ndarray | None]:
-    back = np.arange(length)[:, None] - np.arange(length)
-    masks = {
-        "no mask": None,
-        "a causal mask": back >= 0,
-        "a causal mask shifted by one, so that each sees the next token,": back >= -1,
-        "a causal mask shifted by one, so that none sees itself,": (back > 0) | (np.arange(length)[:, None] == 0),
-        "a mask of the other polarity": back <= 0,
-    }
-    for window in range(2, min(length, 9)):
-        masks[f"a causal window of {window}"] = (back >= 0) & (back < window)
+def _heads(three: Sequence[Projected]) -> list[int]:
+    """Into how many heads the queries may be split, so that those of keys and values divide them; none if they don't belong together."""
+    q, k, v = (each.value for each in [*three, three[-1]][:3])
+    if k.shape != v.shape or len(q) != len(k) or q.shape[2] % k.shape[2]:
+        return []
+    width, known = q.shape[2], three[0].heads
+    fits = [each for each in range(1, width + 1) if width % each == 0 and k.shape[2] % (width // each) == 0]
+    return [each for each in fits if known in (None, each)]
+
+
+def _masks(queries: int, keys: int, given: list[np.ndarray]) -> dict[str, np.ndarray | None]:
+    back = np.arange(queries)[:, None] - np.arange(keys)
+    masks: dict[str, np.ndarray | None] = {"no mask": None}
+    if queries == keys:
+        masks |= {
+            "a causal mask": back >= 0,
+            "a causal mask shifted by one, so that each sees the next token,": back >= -1,
+            "a causal mask shifted by one, so that none sees itself,": (back > 0) | (np.arange(queries)[:, None] == 0),
+            "a mask of the other polarity": back <= 0,
+        }
+        masks |= {f"a causal window of {size}": (back >= 0) & (back < size) for size in range(2, min(keys, 9))}
     for each in given:
         real = (each != 0)[:, None, None, :]
-        masks |= {
-            "the padding mask alone": real,
-            "the padding mask of the other polarity": ~real,
-            "a causal mask and the padding mask": real & (back >= 0),
-        }
+        if real.shape[-1] != keys:
+            continue
+        masks |= {"the padding mask alone": real, "the padding mask of the other polarity": ~real}
+        if queries == keys:
+            masks["a causal mask and the padding mask"] = real & (back >= 0)
     return masks
 
 
@@ -172,7 +195,7 @@ def _attentions(
     }
     names = ("query,", "key,", "value")
     orders = {usual[2]: (0, 1, 2)}
-    if groups == 1:
+    if q.shape == k.shape:
         orders |= {
             f"the order {' '.join(names[index] for index in order)}": order
             for order in itertools.permutations((0, 1, 2))

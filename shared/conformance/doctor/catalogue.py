@@ -13,7 +13,7 @@ from shared.conformance.doctor.settings import ACTIVATIONS, Known, Read, closest
 from shared.conformance.doctor.tracing import Call, Trace
 
 # Where a norm stands elsewhere, all that follows differs, and nothing that is found behind it says more.
-NORM_ELSEWHERE = ("pre-norm in place of post-norm", "post-norm in place of pre-norm")
+NORM_ELSEWHERE = ("perhaps pre-norm in place of post-norm", "perhaps post-norm in place of pre-norm")
 RESIDUAL = "(a residual connection is missing)"
 _WIDE = 12  # values before a place, of which a sum may be made
 
@@ -27,14 +27,14 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
         known: what the reference is made of.
     """
     tolerance = 1e-6 if port.dtype == np.float64 else 3e-5
-    if text := _of_dtype(call, side, port, reference, trace):
-        return text
     if side == "out" and (
         text := layers.of_table(call, known.weights, port, reference, tolerance)
         or _of_leaf(call, port, reference, trace, known, tolerance)
     ):
         return text
-    return _glue(call, side, port, reference, trace, known, tolerance)
+    if text := _glue(call, side, port, reference, trace, known, tolerance):
+        return text
+    return _of_dtype(call, side, port, reference, trace) or _of_weights(call, side, trace, known)
 
 
 def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace) -> str:
@@ -132,7 +132,8 @@ def _norm_before(call: Call, trace: Trace, known: Known) -> str:
             for value in layers.normalized(x, gain, shifts):
                 is_new = not any(each.shape == value.shape and off(each, value) < 1e-4 for each in seen)
                 if is_new and known.values.nearest(value)[0] < 1e-5:
-                    return f"no norm in place of that of {name} before {block.path}: {NORM_ELSEWHERE[1]}"
+                    said = f"no norm in place of that of {name} before {block.path}"
+                    return said + f": {NORM_ELSEWHERE[1]}" * _is_used(gain, trace)
     return ""
 
 
@@ -141,14 +142,17 @@ def _norm_left_out(port: np.ndarray, reference: np.ndarray, trace: Trace, known:
     name = layers.norm_left_out(port, reference, known.weights, tolerance)
     if not name:
         return ""
-    gain = known.weights[name]
-    is_used = any(
+    return f"no norm in place of that of {name}" + f": {NORM_ELSEWHERE[1]}" * _is_used(known.weights[name], trace)
+
+
+def _is_used(gain: np.ndarray, trace: Trace) -> bool:
+    """Whether a norm of the port has this gain, and does something."""
+    return any(
         each.shape == gain.shape and np.allclose(each, gain, atol=1e-6)
         for call in trace.calls
         if not any(np.array_equal(one, out) for one in call.ins for out in call.outs)
         for each in weights_of(call.layer).values()
     )
-    return f"no norm in place of that of {name}" + f": {NORM_ELSEWHERE[1]}" * is_used
 
 
 def _turned_by_position(call: Call, x: np.ndarray, known: Known) -> Iterator:
@@ -182,7 +186,28 @@ def _products(sources: list[tuple[str, np.ndarray]], port: np.ndarray, reference
         for act_name, act in ACTIVATIONS.items()
         for (gate, value), (name, other) in itertools.permutations(sources[-6:], 2)
     )
-    return closest(settings, port, reference, tolerance)
+    text = closest(settings, port, reference, tolerance)
+    mine, _, theirs = text.partition(" in place of ")
+    is_exchanged = sorted(mine.replace(",", "").split()) == sorted(theirs.replace(",", "").split())
+    return text + " (gate and other half exchanged)" * (bool(text) and is_exchanged)
+
+
+def _too_much(sources: list[tuple[str, np.ndarray]], port: np.ndarray, reference: np.ndarray, tolerance: float) -> str:
+    """Whether the two differ by a multiple of something that is added."""
+    gap = (port.astype(float) - reference).reshape(-1)
+    for name, source in sources:
+        flat = source.reshape(-1).astype(float)
+        factor = float(flat @ gap) / (float(flat @ flat) or 1.0)
+        if np.abs(factor * flat - gap).max() <= tolerance * np.abs(reference).max():
+            mine, theirs = _number(1 + factor, port.shape), _number(1 - factor, port.shape)
+            if "sqrt" in mine or "sqrt" in theirs:
+                return (
+                    f"{name} once in a sum in place of {theirs} times"
+                    if "sqrt" in theirs
+                    else f"{mine} times {name} in a sum in place of once"
+                )
+            return f"{abs(factor):.4g} times {name} too {'much' if factor > 0 else 'little'} in a sum"
+    return ""
 
 
 def _spread(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -233,24 +258,40 @@ def _glue(
     for _, each in around:
         if text := closest(layers.pooled(each, port), port, reference, tolerance) if each.dtype.kind == "f" else "":
             return text
-    length = next((each.shape[1] for each in reads if each.ndim == 3), port.shape[1] if port.ndim > 1 else 0)
-    length = port.shape[-1] if port.ndim == 4 and port.shape[-1] == port.shape[-2] else length
+    outer = [*reads, *(trace.calls[inside].ins if inside is not None else [])]
+    outer += [each for other in before for each in other.ins]
+    lengths = {each.shape[1] for each in [*outer, port] if each.ndim == 3} or set(port.shape[-2:])
     given = [
-        each.reshape(len(port), length)
+        each.reshape(len(port), -1)
         for other in trace.calls
         for each in other.ins
-        if each.size == len(port) * length and each.dtype.kind in "iub" and set(np.unique(each)) == {0, 1}
-    ][:1]
+        if each.size in {len(port) * length for length in lengths}
+        and each.dtype.kind in "iub"
+        and set(np.unique(each)) == {0, 1}
+    ]
     owner = trace.calls[holder].layer if holder is not None else call.layer
-    values = projected([each for _, each in around], length)
+    values = projected([each for _, each in around], lengths)
     behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
     turned_by = [*bases_of([owner]), *known.bases]
     if text := as_attention(port, reference, values, given, turned_by, tolerance, *[behind] * (behind is not None)):
         return text
-    if text := _factor(port, reference, tolerance) or layers.positions_from(port, reference, known.weights, tolerance):
+    if (
+        text := _factor(port, reference, tolerance)
+        or _too_much(sources, port, reference, tolerance)
+        or layers.positions_from(port, reference, known.weights, tolerance)
+    ):
         return text
     if text := _sums(_all_before(trace, call, side, port), (2,), port, reference, tolerance):
         return text
+    return ""
+
+
+def _of_weights(call: Call, side: str, trace: Trace, known: Known) -> str:
+    """What the weights near a place show, where the values on the way aren't to be seen in the reference."""
+    is_leaf = side == "out" and not any(each.inside == call.number for each in trace.calls)
+    inside = call.inside if side == "in" or is_leaf else call.number
+    now = call.begins if side == "in" or is_leaf else call.ends
+    before = [each for each in trace.calls if each.inside == inside and each.ends < now]
     own = {
         f"{each.path}'s {name}": weight for each in [*before, call] for name, weight in weights_of(each.layer).items()
     }
