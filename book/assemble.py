@@ -42,8 +42,8 @@ TO_COMPARE = {
     "Exercises": "Exercises",
 }
 FROM_COMPARE = {there: here for here, there in TO_COMPARE.items()} | {"Dictionary": "Build it"}
-# What the first page shows of the map, by the id of a cell: {{source exercises-2}}, {{output exercises-2}}.
-QUOTE = re.compile(r"\{\{(source|output) ([\w-]+)\}\}")
+# What the first page shows of the map, by the id of a cell, or of another notebook: {{source exercises-2}}, {{output 14_gpt/numpy#so-far}}.
+QUOTE = re.compile(r"\{\{(source|output) (?:(\w+/\w+)#)?([\w-]+)\}\}")
 # The Markdown that myst-nb reads, too: with tables, and with formulas, in which nothing is a link.
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
 
@@ -185,10 +185,15 @@ class Course:
         for page in self.pages.values():
             self.wrong += page.wrong
         self.first_page = (root / "book/index.md").read_text(encoding="utf-8")
-        self.cells = cells_by_id(root / MAP)
-        for part, name in QUOTE.findall(self.first_page):
-            if name not in self.cells or (part == "output" and len(self.cells[name].get("outputs", ())) != 1):
-                self.wrong.append(f"book/index.md: {{{{{part} {name}}}}}: expected a cell of {MAP} with one output")
+        self.quoted: dict[str, str] = {}
+        for found in QUOTE.finditer(self.first_page):
+            part, notebook, name = found.groups()
+            path = f"notebooks/{notebook}.ipynb" if notebook else MAP
+            cell = cells_by_id(root / path).get(name) if (root / path).is_file() else None
+            if cell is None or (part == "output" and not cell.get("outputs")):
+                self.wrong.append(f"book/index.md: {found[0]}: expected a cell of {path} with an output")
+            else:
+                self.quoted[found[0]] = shown(cell, part)
         for page in self.pages.values():
             for target, under in page.links:
                 self.follow(page, target, under)
@@ -323,7 +328,7 @@ def first_page(course: Course) -> str:
         contents["/teachers/index"] = "For teachers"
     else:  # a students' edition
         text = re.sub(r"\*\*If you teach\*\*.*\n\n", "", text)
-    text = QUOTE.sub(lambda found: shown(course.cells[found[2]], found[1]), text)
+    text = QUOTE.sub(lambda found: course.quoted[found[0]], text)
     return f"{text.rstrip()}\n\n{toctree(contents)}\n".replace("{{chapters}}", "\n".join(rows))
 
 
@@ -331,10 +336,13 @@ def shown(cell: dict, part: str) -> str:
     """The source or the stored output of a cell, as a page of the book shows it."""
     if part == "source":
         return f"```python\n{''.join(cell['source'])}\n```"
-    [output] = cell["outputs"]
-    if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text']).rstrip()}\n```"
-    return f"````{{raw}} html\n{''.join(output['data']['text/html'])}\n````"
+    parts = []
+    for output in cell["outputs"]:
+        if output["output_type"] == "stream":
+            parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+        else:
+            parts.append(f"````{{raw}} html\n{''.join(output['data']['text/html'])}\n````")
+    return "\n\n".join(parts)
 
 
 def lay_out(course: Course, source: Path) -> None:

@@ -53,6 +53,10 @@ epub_use_index = False
 epub_tocdepth = 2
 epub_css_files = ["epub.css"]
 epub_exclude_files = [
-    f"_static/{name}" for name in ("book.js", "book.css", "copybutton.js", "file.png", "plus.png", "minus.png")
+    f"_static/{name}"
+    for name in (
+        *("book.js", "gpt.js", "gpt_page.js", "gpt_sentences.js"),
+        *("book.css", "copybutton.js", "file.png", "plus.png", "minus.png"),
+    )
 ]
 suppress_warnings = ["epub.unknown_project_files"]  # files of the course that a page links to

@@ -1,4 +1,4 @@
-"""Write what can be computed into notebooks, README and teachers' pages: `make tidy`.
+"""Write what can be computed into notebooks, README, teachers' pages and the book's first page: `make tidy`.
 
 Minutes, tables of the chapters, the route between twins, ids of cells, the order of the glossary, what is stored closed, metadata
 and layout. Nothing is run. What only a person can decide, such as a missing description of a figure, is left to the tests of form.
@@ -19,9 +19,11 @@ import notebooks
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from shared import chapters
+from shared.data import grammar
 from shared.files import write_whole
 
 PAGES = {"numpy": "NumPy", "pytorch": "PyTorch", "keras": "Keras", "compare": "Side by side"}
+SENTENCES = "book/static/gpt_sentences.js"
 MAP = "notebooks/00_start_here.ipynb"
 HEADER = f"| | Chapter | {' | '.join(PAGES.values())} |\n|--|--|--|--|--|--|\n"
 EXPRESS = "| | Express route | minutes | run now, read afterwards |\n|--|--|--|--|\n"
@@ -193,7 +195,25 @@ def tidied(root: Path = ROOT) -> dict[Path, str]:
     found[readme] = with_table(readme.read_text(encoding="utf-8"), rows, "README.md")
     for path, text in teachers_pages(root, ready, minutes):
         found[path] = text
+    if (root / SENTENCES).is_file():
+        found[root / SENTENCES] = sentences_of_the_first_page()
     return found
+
+
+def sentences_of_the_first_page() -> str:
+    """What the GPT in the book's first page learns from, and the least loss on those that are held out."""
+    learned, held_out = grammar.sample(1000, seed=(2, 0)), grammar.sample(200, seed=(1, 0))
+    words = sum(len(sentence.split()) for sentence in held_out)
+    best = -sum(map(grammar.log_probability, held_out)) / words
+    lines = "\n".join([*learned, *held_out])
+    return (
+        "// Sentences of shared/data/grammar.py, written by `make tidy`.\n"
+        "const GPT_SENTENCES = {\n"
+        f"  heldOut: {len(held_out)}, // the last ones\n"
+        f"  best: {best:.6f}, // what they cost the grammar itself, in nats a word\n"
+        f"  text: `{lines}`,\n"
+        "};\n"
+    )
 
 
 def after_on_express_route(ready: list, chapter: chapters.Chapter) -> chapters.Chapter | None:
