@@ -8,6 +8,7 @@
 - TensorFlow's log and five warnings that say nothing of your code are silenced: one each of TensorFlow, Keras, matplotlib,
   tqdm and PyTorch.
 - `import tensorflow` first imports triton, if it is installed, and prints nothing.
+- A cell that needs a framework which isn't installed says so in a sentence.
 - The random generators of Python and of each framework that is already imported are seeded with 0 (`set_seed`).
 
 Nothing heavy is imported here: a notebook on NumPy does not wait for PyTorch or TensorFlow. No other module of this package
@@ -20,4 +21,5 @@ runtime.limit_threads()
 runtime.keep_memory()
 runtime.quiet_libraries()
 runtime.order_imports()
+runtime.say_what_is_missing()
 runtime.set_seed()

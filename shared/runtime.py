@@ -115,6 +115,29 @@ class _SafeTensorFlow(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__.loader = module.__loader__ = self.loader
 
 
+# What a module belongs to, as a reader knows it.
+_PACKAGES = {"torch": "PyTorch", "keras": "Keras", "tensorflow": "TensorFlow", "transformers": "transformers"}
+
+
+def say_what_is_missing() -> None:
+    """In a notebook, one sentence instead of a traceback where a cell needs a framework that isn't installed."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return
+
+    def say(shell, kind, error, traceback, tb_offset=None):
+        package = _PACKAGES.get((error.name or "").partition(".")[0])
+        if package is None:
+            shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+            return
+        sentence = (
+            f"this cell needs {package}, which isn't installed here; `make lab` installs all that the course needs"
+        )
+        shell.showtraceback((kind, kind(sentence), None), exception_only=True)
+
+    shell.set_custom_exc((ModuleNotFoundError,), say)
+
+
 def _accelerator() -> "torch.device | None":
     """The kind of accelerator that PyTorch finds, such as cuda; looking for it is all that happens."""
     import torch

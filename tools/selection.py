@@ -17,6 +17,9 @@ COMPARE = {
 }  # they need all frameworks
 
 
+NEEDS_ALL = {"15_real_text"}
+
+
 def chapter_folder(chapter: str) -> Path:
     """The folder of a chapter, named by its number or its name."""
     folders = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*_*")) if path.is_dir()]
@@ -43,8 +46,14 @@ def chapter_tests(chapter: str) -> list[str]:
 def track_notebooks(track: str, chapter: str | None) -> list[str]:
     """The map and the notebooks of one track: what can be run where nothing but this track is installed."""
     names = [f"{chapter_folder(chapter).name}/{track}.ipynb"] if chapter else ["00_*.ipynb", f"*/{track}.ipynb"]
-    found = (path for name in names for path in (ROOT / "notebooks").glob(name))
-    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.name not in COMPARE)
+    found = [path for name in names for path in (ROOT / "notebooks").glob(name) if path.name not in COMPARE]
+    if left_out := [path for path in found if path.parent.name in NEEDS_ALL]:
+        names = ", ".join(path.relative_to(ROOT).as_posix() for path in left_out)
+        print(
+            f"Left out: {names}. Its text is the documentation of ten packages, and all of them must be installed.",
+            flush=True,
+        )
+    return sorted(path.relative_to(ROOT).as_posix() for path in found if path not in left_out)
 
 
 def has_mark(path: Path, number: str) -> bool:

@@ -196,6 +196,24 @@ def test_an_accelerator_that_cannot_compute_is_not_chosen(monkeypatch):
     assert shared.best_device() == torch.device("cpu")
 
 
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [("torch.nn", "this cell needs PyTorch, which isn't installed here"), ("nowhere", "No module named 'nowhere'")],
+)
+def test_a_cell_says_which_framework_is_missing(module, says):
+    code = f"""
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import shared.notebook")
+sys.modules["torch"] = None
+result = shell.run_cell("import {module}")
+assert not result.success
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert says in done.stdout and ("Traceback" in done.stdout) == (module == "nowhere")
+
+
 def test_matplotlib_says_nothing_of_its_fonts():
     code = "import shared.notebook, matplotlib.font_manager as fonts; fonts._log.warning('building'); fonts.findfont('no such font')"
     assert run(code).stderr == ""

@@ -175,11 +175,13 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
         selection.chapter_tests("99")
 
 
-def test_one_track_is_tested_by_its_notebooks():
+def test_one_track_is_tested_by_its_notebooks(capsys):
     assert selection.track_notebooks("keras", "06") == ["notebooks/06_attention/keras.ipynb"]
     all_of_numpy = selection.track_notebooks("numpy", None)
     assert len(all_of_numpy) >= 16 and "notebooks/00_start_here.ipynb" in all_of_numpy
     assert "notebooks/00_jax.ipynb" not in all_of_numpy  # it needs all frameworks
+    assert "notebooks/15_real_text/numpy.ipynb" not in all_of_numpy
+    assert "Left out: notebooks/15_real_text/numpy.ipynb" in capsys.readouterr().out
 
 
 def test_on_an_accelerator_the_notebooks_that_use_it_are_run(capsys):
