@@ -136,10 +136,32 @@ def test_orders(environment: Environment, arguments: argparse.Namespace) -> None
 
 
 def book(environment: Environment, arguments: argparse.Namespace) -> None:
-    """build the course as a book, a site and an EPUB, to read without installing the rest"""
+    """build the course as a book, a site and an EPUB, to read without installing the rest; CHAPTER=06 for its pages as PDF, too"""
+    folder = chapter_folder(arguments.chapter) if arguments.chapter else None
+    chromium = found_chromium() if folder else ""
     environment.set_up("book", reader=False)
     build_book(environment)
     print("The book is in book/_build: open html/index.html in a browser, or epub/transformers-three-ways.epub.")
+    if folder:
+        for path in print_chapter(chromium, folder.name, ROOT / "book/_build/pdf"):
+            print(path.relative_to(ROOT))
+
+
+def print_chapter(chromium: str, folder: str, target: Path) -> list[Path]:
+    """The pages of a chapter on paper, as Chromium prints them, each a PDF."""
+    target.mkdir(parents=True, exist_ok=True)
+    options = ["--headless", "--disable-gpu", "--no-pdf-header-footer"]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        options.append("--no-sandbox")  # which a user with all rights can't have
+    found = []
+    for page in sorted((ROOT / "book/_build/html/notebooks" / folder).glob("*.html")):
+        path = target / f"{folder}_{page.stem}.pdf"
+        command = [chromium, *options, f"--print-to-pdf={path}", page.as_uri()]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode or not path.is_file():
+            sys.exit(f"{path.name} was not printed: {done.stderr.decode(errors='replace')[-500:]}")
+        found.append(path)
+    return found
 
 
 def build_book(environment: Environment) -> None:
@@ -297,6 +319,7 @@ def main() -> None:
         parts[name].add_argument(
             "--track", choices=TRACKS, help="what this one needs, and no more; all three if not given"
         )
+    parts["book"].add_argument("--chapter", help="two digits, such as 06, to print its pages; none if not given")
     for name in ("test", "test-seeds", "slides", "run"):
         parts[name].add_argument("--chapter", help="two digits, such as 06; all chapters if not given")
     parts["lab"].add_argument("--port", type=int, default=8888, help="the port of the local server; 8888 if not given")

@@ -2,6 +2,7 @@
 
 import html.parser
 import http.server
+import os
 import re
 import threading
 import zipfile
@@ -12,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 import axe_playwright_python
+import course
 import pages
 import pytest
 from bs4 import BeautifulSoup
@@ -451,6 +453,30 @@ def test_on_paper_what_is_folded_is_there(page, section):
     assert section.get_by_text("Much more.").evaluate(shown)
     page.emulate_media(media="screen")
     assert not section.get_by_text("Much more.").evaluate(shown)
+
+
+@pytest.mark.parametrize("name", ["lesson", "compare"])
+def test_on_paper_nothing_is_cut(page, name):
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+    page.emulate_media(media="print")
+    go(page, LOOKED_AT[name])
+    cut = """() => [...document.querySelectorAll("article pre, article table, article img")]
+      .filter((each) => each.getBoundingClientRect().right > 718 + 1 || each.scrollWidth > each.clientWidth + 1)
+      .map((each) => each.outerHTML.slice(0, 300))"""
+    assert page.evaluate(cut) == []
+    expect(page.get_by_text("Skip to content")).to_be_hidden()  # it would lie upon every sheet
+    page.emulate_media(media="screen")
+
+
+def test_the_pages_of_a_chapter_are_printed(tmp_path):
+    paths = course.print_chapter(os.environ["CHROMIUM"], "06_attention", tmp_path)
+    assert [path.stem for path in paths] == [
+        f"06_attention_{track}" for track in ("compare", "keras", "numpy", "pytorch")
+    ]
+    for path in paths:
+        data = path.read_bytes()
+        assert data.startswith(b"%PDF") and data.rstrip().endswith(b"%%EOF")
+        assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 8, path
 
 
 @pytest.mark.parametrize("name", ["first", "map", "real_text"])

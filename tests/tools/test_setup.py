@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import json
 import re
 import sys
 import tomllib
@@ -103,3 +104,13 @@ def test_everything_imported_is_a_direct_dependency():
         assert {each.lower() for each in distributions[name]} & known, (
             f"{name} is imported and pyproject.toml does not name it"
         )
+
+
+def test_the_container_and_the_page_for_assistants_name_commands_that_there_are():
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    named = re.findall(r"make ([a-z-]+)", container["postCreateCommand"] + (ROOT / "AGENTS.md").read_text("utf-8"))
+    commands = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ").partition("COMMANDS :=")[2]
+    assert set(named) <= set(commands.splitlines()[0].split()) and {"setup", "export", "run", "tidy", "test"} <= set(
+        named
+    )
+    assert container["image"].endswith(":3.11") and "3.11" in PYPROJECT["project"]["requires-python"]
