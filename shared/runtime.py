@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import logging
 import os
 import random
@@ -136,6 +137,12 @@ def say_what_is_missing() -> None:
         shell.showtraceback((kind, kind(sentence), None), exception_only=True)
 
     shell.set_custom_exc((ModuleNotFoundError,), say)
+
+
+def needs(module: str) -> None:
+    """Raise ModuleNotFoundError if a module isn't installed, without importing it, for what another process will need."""
+    if importlib.util.find_spec(module) is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def _accelerator() -> "torch.device | None":

@@ -22,6 +22,7 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import edition
@@ -127,6 +128,22 @@ def test_backends(environment: Environment, arguments: argparse.Namespace) -> No
         command = [environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"]
         command += ["-o", "addopts=--dist=loadfile --import-mode=importlib", *files]
         environment.run(*command, **settings, KERAS_BACKEND=backend)
+
+
+def tracks(environment: Environment, arguments: argparse.Namespace) -> None:
+    """run the notebooks of each framework alone, in a copy of the last commit with an environment of its own"""
+    for track in TRACKS:
+        print(f"{track} alone", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            environment.run("git", "clone", "--quiet", ROOT, folder)
+            environment.run(sys.executable, Path(folder) / "tools/course.py", "test", f"--track={track}")
+
+
+def device_check(environment: Environment, arguments: argparse.Namespace) -> None:
+    """compare each layer and model of the PyTorch track on your accelerator with the CPU, in a table; DEVICE=cuda names one"""
+    environment.set_up()
+    options = ("--device", arguments.device) if arguments.device else ()
+    environment.run(environment.python, "-m", "shared.conformance.devices", *options)
 
 
 def test_orders(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -300,7 +317,7 @@ def main() -> None:
     functions = {
         function.__name__.replace("_", "-"): function
         for function in (
-            setup, lab, test, test_backends, test_orders, test_processors, test_seeds, evidence, book, slides, students,
+            setup, lab, test, test_backends, device_check, tracks, test_orders, test_processors, test_seeds, evidence, book, slides, students,
             browser, pictures, platforms, pins, export, run, tidy, pretrain, lint, bench, differences,
             clean,
         )
@@ -326,6 +343,7 @@ def main() -> None:
     parts["lab"].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parts["test"].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
     parts["test"].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
+    parts["device-check"].add_argument("--device", help="such as cuda or mps; what PyTorch finds, if not given")
     parts["test-seeds"].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
     for name in ("evidence", "run"):
         parts[name].add_argument("notebooks", nargs="*", help="paths; all of them when none is given")

@@ -53,7 +53,18 @@ def track_notebooks(track: str, chapter: str | None) -> list[str]:
             f"Left out: {names}. Its text is the documentation of ten packages, and all of them must be installed.",
             flush=True,
         )
-    return sorted(path.relative_to(ROOT).as_posix() for path in found if path not in left_out)
+    kept = sorted(path.relative_to(ROOT).as_posix() for path in found if path not in left_out)
+    others = [name for path in kept for name in cells_that_need_another(path)]
+    if others:
+        print(f"Left out, because they need another framework, too: {', '.join(others)}", flush=True)
+    return [*kept, *(part for name in others for part in ("--deselect", name))]
+
+
+def cells_that_need_another(path: str) -> list[str]:
+    """The cells of a notebook that are tagged needs-pytorch, as nbval names them."""
+    cells = [cell for cell in json.loads((ROOT / path).read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+    tagged = (number for number, cell in enumerate(cells) if "needs-pytorch" in cell["metadata"].get("tags", ()))
+    return [f"{path}::Cell {number}" for number in tagged]
 
 
 def has_mark(path: Path, number: str) -> bool:

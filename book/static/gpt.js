@@ -1,6 +1,7 @@
 // The GPT of chapter 14, with its backward pass by hand, in plain JavaScript: the same formulas as notebooks/14_gpt/numpy.ipynb
 // and the chapters before it, one sentence at a time. A matrix is a Float64Array, row after row; x[row * columns + column].
 // tests/browser/test_gpt.py holds its logits, every gradient and ten steps of AdamW to NumPy's, to 1e-12.
+// There: width = d_model, hidden = d_ff, heads = num_heads, words = vocab_size, length = max_length, blocks = num_layers.
 "use strict";
 
 const GPT = (() => {
@@ -11,7 +12,7 @@ const GPT = (() => {
     for (let i = 0; i < n; i++)
       for (let p = 0; p < k; p++) {
         const factor = a[i * k + p];
-        if (factor) for (let j = 0; j < m; j++) out[i * m + j] += factor * b[p * m + j];
+        for (let j = 0; j < m; j++) out[i * m + j] += factor * b[p * m + j];
       }
     return out;
   };
@@ -44,10 +45,12 @@ const GPT = (() => {
     // sizes: width, heads, hidden, words, length, blocks. random draws numbers in [0, 1).
     constructor(sizes, random = Math.random) {
       Object.assign(this, sizes, { weights: {}, gradients: {} });
+      // A normal number from two even ones (Box and Muller).
       const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
       for (const [name, shape] of Object.entries(shapes(sizes))) {
         const size = shape.reduce((a, b) => a * b);
-        const adds = name.endsWith("output.kernel") || name.endsWith("contract.kernel"); // to the residual stream
+        // What is added to x starts smaller, because two such sums a block add up.
+        const adds = name.endsWith("output.kernel") || name.endsWith("contract.kernel");
         const scale = adds ? 0.02 / Math.sqrt(2 * sizes.blocks) : 0.02;
         this.weights[name] = zeros(size).fill(name.endsWith("gamma") ? 1 : 0);
         if (shape.length > 1) this.weights[name] = this.weights[name].map(() => scale * normal());
@@ -69,7 +72,7 @@ const GPT = (() => {
       return multiply(grad, transpose(this.weights[name + ".kernel"], from, to), n, to, from);
     }
 
-    // LayerNorm of each row: less its mean, over its standard deviation, times gamma, plus beta.
+    // LayerNorm of each row (chapter 07): less its mean, over its standard deviation, times gamma, plus beta.
     norm(name, x, n) {
       const d = this.width, normal = zeros(n * d), scale = zeros(n);
       for (let i = 0; i < n; i++) {
@@ -82,6 +85,7 @@ const GPT = (() => {
       return { y: normal.map((value, i) => value * gamma[i % d] + beta[i % d]), normal, scale };
     }
 
+    // The gradient less its mean, and less its part along the normalized row; then over the standard deviation.
     normBackward(name, { normal, scale }, grad, n) {
       const d = this.width, gamma = this.weights[name + ".gamma"], out = zeros(n * d);
       for (let i = 0; i < n; i++) {
@@ -98,7 +102,7 @@ const GPT = (() => {
       return out;
     }
 
-    // Causal attention: a position mixes the values of those up to itself. weights[head][query * n + key]
+    // Causal attention (chapter 06): a position mixes the values of those up to itself. weights[head][query * n + key]
     attention(block, x, n) {
       const d = this.width, size = d / this.heads, name = `blocks.${block}.attention.`;
       const [q, k, v] = ["query", "key", "value"].map((part) => this.linear(name + part, x, n, d, d));
@@ -129,7 +133,7 @@ const GPT = (() => {
       weights.forEach((w, head) => {
         for (let i = 0; i < n; i++) {
           const gW = zeros(i + 1);
-          let along = 0; // softmax: each weight's gradient, less their mean by the weights
+          let along = 0; // softmax: the gradient of score j is w[j] * (gW[j] - sum of w * gW)
           for (let j = 0; j <= i; j++) {
             for (let c = head * size; c < (head + 1) * size; c++) {
               gW[j] += gMixed[i * d + c] * v[j * d + c];
@@ -156,7 +160,8 @@ const GPT = (() => {
       const n = tokens.length, d = this.width, table = this.weights["tokens.embeddings"];
       let x = zeros(n * d).map((_, at) => {
         const i = Math.floor(at / d), j = at % d;
-        return table[tokens[i] * d + j] + this.weights["positions.embeddings"][at];
+        return table[tokens[i] * d + j] + // row i of the positions is position i: the same index
+          this.weights["positions.embeddings"][at];
       });
       const saved = [];
       for (let b = 0; b < this.blocks; b++) {
@@ -203,7 +208,7 @@ const GPT = (() => {
     return exps.map((value) => value / sum);
   };
 
-  // GELU by tanh, as GPT-2 has it, and its derivative.
+  // GELU by tanh, as GPT-2 has it, and its derivative (chapter 07).
   const inside = (x) => Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x));
   const gelu = (x) => 0.5 * x * (1 + inside(x));
   const geluSlope = (x) => {
@@ -212,7 +217,8 @@ const GPT = (() => {
   };
 
   // The mean of -log(probability of the next token), in nats, over all rows; the gradients are added up if `learns`.
-  // A row begins with token 0, which stands before a sentence and ends it.
+  // A row is a sentence's tokens, and 0 at its end. The model reads 0 and the row but for its last token; each position predicts
+  // the row's token there.
   const loss = (model, rows, learns = true) => {
     const count = rows.reduce((sum, row) => sum + row.length, 0);
     let total = 0;
@@ -229,7 +235,7 @@ const GPT = (() => {
     return total / count;
   };
 
-  // AdamW without decay, chapter 09: two running means for each weight, their bias corrected.
+  // AdamW without weight decay, which is Adam (chapter 09): two running means for each weight, corrected for their start at 0.
   class AdamW {
     constructor(model, rate) {
       Object.assign(this, { model, rate, steps: 0, moments: {} });
@@ -237,32 +243,34 @@ const GPT = (() => {
     }
 
     step() {
-      const rate = this.rate(this.steps++), bias1 = 1 - 0.9 ** this.steps, bias2 = 1 - 0.999 ** this.steps;
+      const rate = this.rate(this.steps++), start1 = 1 - 0.9 ** this.steps, start2 = 1 - 0.999 ** this.steps;
       for (const [name, [m, v]] of Object.entries(this.moments)) {
         const weight = this.model.weights[name], grad = this.model.gradients[name];
         for (let i = 0; i < weight.length; i++) {
           m[i] = 0.9 * m[i] + 0.1 * grad[i];
           v[i] = 0.999 * v[i] + 0.001 * grad[i] * grad[i];
-          weight[i] -= (rate * (m[i] / bias1)) / (Math.sqrt(v[i] / bias2) + 1e-8);
+          weight[i] -= (rate * (m[i] / start1)) / (Math.sqrt(v[i] / start2) + 1e-8);
         }
         grad.fill(0);
       }
     }
   }
 
-  // What is drawn from: divided by the temperature, the topK highest, softmax, the fewest that add up to topP.
+  // What the next token is drawn from (chapter 14): logits over the temperature (below 1e-4 the likeliest alone), the topK
+  // highest, softmax, the likeliest that add up to topP, over their sum. Equal ones at an edge all stay.
   const probabilities = (logits, temperature, topK, topP) => {
     const order = logits.map((_, token) => token).sort((a, b) => logits[b] - logits[a]);
-    if (temperature < 1e-4) return logits.map((_, token) => +(token === order[0]));
+    if (temperature < 1e-4) return logits.map((_, token) => (token === order[0] ? 1 : 0));
     const kept = logits.map((value) => (value >= logits[order[Math.min(topK, order.length) - 1]] ? value / temperature : -Infinity));
     const probs = softmax(kept);
-    let sum = 0, least = 0;
+    let sum = 0, smallest = 0;
     for (const token of order) {
       if (sum >= topP) break;
-      sum += least = probs[token];
+      smallest = probs[token];
+      sum += smallest;
     }
-    const most = probs.map((p) => (p >= least ? p : 0)), left = most.reduce((a, b) => a + b);
-    return most.map((p) => p / left);
+    const few = probs.map((p) => (p >= smallest ? p : 0)), total = few.reduce((a, b) => a + b);
+    return few.map((p) => p / total);
   };
 
   // A sentence, word by word, until its end or as long as the model can read.

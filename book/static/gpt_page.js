@@ -161,7 +161,11 @@
   });
   for (const name of [".temperature", ".top-k", ".top-p"]) $(name).addEventListener("input", write);
   for (const name of [".head", ".sentence"]) $(name).addEventListener("input", attention);
-  $(".use").addEventListener("click", () => use($("textarea").value));
+  $(".use").addEventListener("click", () => {
+    const written = $("textarea").value;
+    if (written === GPT_SENTENCES.text) use(written, GPT_SENTENCES.heldOut, GPT_SENTENCES.best);
+    else use(written);
+  });
 
   $("textarea").value = GPT_SENTENCES.text;
   use(GPT_SENTENCES.text, GPT_SENTENCES.heldOut, GPT_SENTENCES.best);

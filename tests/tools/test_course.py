@@ -177,6 +177,9 @@ def test_a_chapter_has_its_notebooks_its_tests_and_those_of_form():
 
 def test_one_track_is_tested_by_its_notebooks(capsys):
     assert selection.track_notebooks("keras", "06") == ["notebooks/06_attention/keras.ipynb"]
+    assert selection.track_notebooks("keras", "14")[1] == "--deselect"
+    [*_, last] = selection.track_notebooks("keras", "18")
+    assert last.startswith("notebooks/18_modern_decoder/keras.ipynb::Cell ") and last in capsys.readouterr().out
     all_of_numpy = selection.track_notebooks("numpy", None)
     assert len(all_of_numpy) >= 16 and "notebooks/00_start_here.ipynb" in all_of_numpy
     assert "notebooks/00_jax.ipynb" not in all_of_numpy  # it needs all frameworks
