@@ -20,6 +20,13 @@ ziamath.config.svg2 = False  # outlines where they are used; <use> would need na
 ziamath.config.precision = 1
 SIZE = 40  # of a letter in the drawings' own units; with the precision above, to 1/400 of a letter
 _IMAGE = re.compile(r'src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/=\s]+)"')
+_DOCTYPE = re.compile(
+    rb"<!DOCTYPE[^>\[]*(\[[^\]]*\])?[^>]*>"
+)  # what draws needs no network, and an EPUB allows no address there
+# What myst-nb puts around code that is stored hidden; paragraphs can't be in a summary.
+_TOGGLE = re.compile(
+    r'<summary[^>]*>\s*<p class="collapsed[^"]*">([^<]*)</p>\s*<p class="expanded[^"]*">[^<]*</p>\s*</summary>'
+)
 _logger = logging.getLogger(__name__)
 
 
@@ -73,7 +80,7 @@ def store_images(app, doctree, docname) -> None:
     up = "../" * docname.count("/")
 
     def store(found: re.Match) -> str:
-        data = base64.b64decode(found[2])
+        data = _DOCTYPE.sub(b"", base64.b64decode(found[2]))
         name = hashlib.sha256(data).hexdigest()[:20] + {"png": ".png", "svg+xml": ".svg"}[found[1]]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
@@ -114,7 +121,7 @@ def as_xml(text: str) -> str:
     for tag in soup.find_all(["script", "template", "style"]):
         tag.decompose()
     for tag in soup.find_all(True):
-        for name in [name for name in tag.attrs if name.startswith("on") or name == "border"]:
+        for name in [name for name in tag.attrs if name.startswith("on") or name in ("border", "halign")]:
             del tag[name]
     return soup.decode(formatter="minimal")
 
@@ -151,6 +158,7 @@ def add_context(app, pagename, templatename, context, doctree) -> None:
     """What book/templates/page.html shows above and below a page."""
     everything = app.env.book_facts
     if app.builder.name == "epub":  # nothing that runs, and the style of a book
+        context["body"] = _TOGGLE.sub(r"<summary>\1</summary>", context.get("body", ""))
         context["script_files"] = []
         context["css_files"] = [
             style for style in context["css_files"] if re.search(r"pygments|epub", str(style.filename))

@@ -4,6 +4,8 @@ import html.parser
 import http.server
 import os
 import re
+import shutil
+import subprocess
 import threading
 import zipfile
 from functools import partial
@@ -503,6 +505,14 @@ def test_pages_to_look_at(chromium, screenshots, theme, width):
         page.close()
     context.close()
     assert len(list(screenshots.glob(f"book_*_{theme}_{width}.png"))) >= len(LOOKED_AT)
+
+
+@pytest.mark.skipif(not shutil.which("epubcheck"), reason="epubcheck is not installed")
+def test_epubcheck_finds_nothing_in_the_epub():
+    program = Path(shutil.which("epubcheck"))
+    command = ["java", "-jar"] if program.read_bytes()[:2] == b"PK" else []  # Debian's is the archive itself
+    done = subprocess.run([*command, program, EPUB], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 
 
 def test_the_epub_holds_every_notebook_as_xml_without_scripts():
