@@ -1,6 +1,7 @@
 """The doctor for ports: planted mistakes are found where they are and named, right pairs raise no alarm."""
 
 import copy
+import dataclasses
 import re
 
 import keras
@@ -267,7 +268,8 @@ class Ends(nn.Module):
         x = self.tokens(tokens) + self.positions.weight[self.first : self.first + tokens.shape[1]]
         x = self.block(self.drop(x))
         x = x if self.dtype is None else x.to(self.dtype).to(x.dtype)
-        return self.last(self.head(self.norm(x)))
+        normalized = self.norm(x).to(self.head.weight.dtype)
+        return self.last(self.head(normalized).to(x.dtype))
 
 
 class Packed(nn.Module):
@@ -347,6 +349,7 @@ OTHERS = {
     "the last step": (ends, put("last", lambda x: x), "^head .*at the end", "no activation in place of tanh"),
     "a norm that does nothing": (ends, put("norm.forward", lambda x: x), "^norm ", "no norm in place of"),
     "few digits": (ends, put("dtype", torch.bfloat16), "before norm", "bfloat16 in place of float64"),
+    "a layer of few digits": (ends, lambda model: model.head.bfloat16(), "head|the model", "bfloat16 in place of float64 in head"),
     "layers exchanged": (model, exchange, r"blocks\.[01] ", "has the numbers of blocks.2.", ),
     "scores over thrice": (model, put("blocks.1.scale", 1 / 6), r"before blocks\.1\.output", "scores over 3 sqrt(head_dim)"),
     "an embedding scaled in a sum": (packed, put("factor", 12**0.5), "before qkv", "sqrt(12) times tokens in a sum in place of once"),
@@ -448,3 +451,175 @@ def test_trace_and_randomize(reference):
         randomize(object())
     layer = randomize(keras.Sequential([keras.Input((4,)), keras.layers.BatchNormalization()]))
     assert all(np.ptp(weight) > 0 for weight in layer.get_weights()) and (layer.get_weights()[3] > 0).all()
+
+
+X = np.random.default_rng(0).normal(size=(2, 7, 12))
+
+
+class Small(nn.Module):
+    """Fewer outputs than tell, beside others."""
+
+    def __init__(self, end=None):
+        super().__init__()
+        self.first, self.head, self.end = nn.Linear(12, 20), nn.Linear(20, 3), end
+
+    def forward(self, x):
+        h = torch.tanh(self.first(x))
+        y = self.head(h.mean(1))
+        return (h, self.end(y)) if self.end else y
+
+
+@dataclasses.dataclass
+class Answer:
+    logits: torch.Tensor
+
+
+@pytest.mark.parametrize(
+    "end", [None, torch.sum, lambda y: y.masked_fill(y < 0, -np.inf), lambda y: y[:0], lambda y: Answer(y)]
+)
+def test_outputs_of_few_or_strange_numbers_are_compared(end):
+    reference = randomize(Small(end).double())
+    port = copy.deepcopy(reference)
+    assert where_they_part(reference, port, X)
+    with torch.no_grad():
+        port.head.bias += 100
+    is_empty = end is not None and not isinstance(end(torch.ones(2, 3)), Answer) and end(torch.ones(2, 3)).numel() == 0
+    assert bool(where_they_part(reference, port, X)) == is_empty
+
+
+class Heads(nn.Module):
+    """Attention with a layer for the softmax, and its mask as a table of numbers, as nanoGPT has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(12, 12) for _ in range(4))
+        self.softmax, self.masked = nn.Softmax(-1), True
+        self.register_buffer("mask", torch.ones(9, 9).tril())
+
+    def forward(self, x):
+        q, k, v = (each(x).unflatten(2, (3, 4)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        scores, length = q @ k.mT / 2, x.shape[1]
+        if self.masked:
+            scores = scores.masked_fill(self.mask[:length, :length] == 0, -np.inf)
+        return self.o((self.softmax(scores) @ v).transpose(1, 2).flatten(2))
+
+
+def test_a_table_is_no_weight_and_a_mask_is_named_behind_a_softmax():
+    reference = randomize(Heads().double())
+    assert torch.equal(reference.mask, torch.ones(9, 9).double().tril())
+    port = copy.deepcopy(reference)
+    port.masked = False
+    [parting] = where_they_part(reference, port, X).partings
+    assert "no mask in place of a causal mask" in parting.convention and "softmax" in parting.where
+
+
+class Lazy(nn.Module):
+    """Makes a table when it is called first, and has statistics."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", None, persistent=False)
+        self.first, self.norm = nn.Linear(12, 12), nn.BatchNorm1d(12)
+
+    def forward(self, x):
+        if self.table is None:
+            self.register_buffer("table", torch.ones(x.shape[1], 12, dtype=x.dtype), persistent=False)
+        return self.norm((self.first(x) * self.table).mT)
+
+
+def test_a_table_that_a_call_makes_stays_as_it_is():
+    reference = randomize(Lazy().double().eval())
+    assert where_they_part(reference, copy.deepcopy(reference), X)
+    assert torch.equal(reference.table, torch.ones(7, 12).double())
+
+
+def test_a_small_difference_in_float64_is_named_and_a_part_in_float32_is_a_note():
+    layers = nn.Linear(12, 12), nn.LayerNorm(12, eps=1e-6)
+    reference = randomize(nn.Sequential(*layers).double())
+    port = copy.deepcopy(reference)
+    port[1].eps = 1e-5
+    found = where_they_part(reference, port, 10 * X)
+    assert (
+        not found and "epsilon 1e-05 in place of epsilon 1e-06" in repr(found) and found.partings[0].difference < 3e-7
+    )
+    port[1].eps = 1e-6
+    norm = port[1].forward
+    port[1].forward = lambda x: norm(x) + (norm(x).float() - norm(x)) / 2
+    found = where_they_part(reference, port, 10 * X)
+    assert found and "computes in float32 inside" in repr(found)
+
+
+def test_a_right_port_called_by_a_method_or_in_bfloat16_raises_no_alarm():
+    class Features(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.block = nn.Embedding(31, 12), Block()
+
+        def features(self, tokens):
+            return self.block(self.tokens(tokens))
+
+        forward = features
+
+    reference = randomize(Features().double())
+    port = copy.deepcopy(reference)
+    assert where_they_part(reference, port, TOKENS, call_port=lambda model: model.features(torch.tensor(TOKENS)))
+    assert where_they_part(reference.bfloat16(), port.bfloat16(), TOKENS)
+
+
+def test_a_number_that_hides_does_not_hide_the_others():
+    class Filled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head, self.act = nn.Linear(12, 9), torch.tanh
+
+        def forward(self, x):
+            return self.act(self.head(x)).masked_fill(torch.arange(9) == 4, -1e9)
+
+    reference = randomize(Filled().double())
+    port = copy.deepcopy(reference)
+    assert where_they_part(reference, port, X)
+    port.act = torch.relu
+    assert not where_they_part(reference, port, X)
+
+
+def test_numbers_that_a_layer_looks_up_stay_such_numbers():
+    class Times(nn.Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.round, self.table, self.head, self.factor = (
+                nn.Identity(),
+                nn.Embedding(40, 12),
+                nn.Linear(12, 5),
+                factor,
+            )
+
+        def forward(self, times):
+            return self.head(self.table(self.round(times * self.factor).long()))
+
+    times = np.random.default_rng(0).integers(0, 13, (2, 7)).astype(float)
+    reference = randomize(Times(2).double())
+    port = Times(3).double()
+    port.load_state_dict(reference.state_dict())
+    assert not where_they_part(reference, port, times) and where_they_part(reference, copy.deepcopy(reference), times)
+
+
+@pytest.mark.keras
+def test_a_recurrent_layer_and_few_rows_name_nothing_that_is_not_there():
+    def make(act):
+        layers = keras.layers
+        parts = (
+            layers.Embedding(31, 12),
+            layers.GRU(9, return_sequences=True),
+            layers.Dense(20),
+            layers.Activation(act),
+            layers.Dense(5),
+        )
+        return keras.Sequential([keras.Input((7,)), *parts])
+
+    reference, port = randomize(make("elu")), make("mish")
+    port.set_weights(reference.get_weights())
+    assert "no convention" in repr(where_they_part(reference, port, TOKENS))
+    first = randomize(nn.Sequential(nn.Linear(12, 12), nn.LayerNorm(12, eps=1e-5)).double())
+    second = copy.deepcopy(first)
+    second[1].eps = 1e-4
+    assert "the gain" not in repr(where_they_part(first, second, X[0, :2]))

@@ -52,8 +52,8 @@ def bases_of(layers: Iterable[Any]) -> list[float]:
             if is_base and isinstance(value, int | float) and value > 1:
                 found.append(float(value))
         for name, rates in weights_of(layer).items():
-            if "inv_freq" in name and rates.size > 1:
-                found.append(float(f"{rates[1] ** -float(rates.size):.4g}"))
+            if "inv_freq" in name and rates.size > 1 and (rate := rates.ravel()[1]) > 0:
+                found.append(float(f"{rate ** -float(rates.size):.4g}"))
     return list(dict.fromkeys(found))
 
 
@@ -83,7 +83,10 @@ def as_attention(
 
     def settings(three: Sequence[Projected], heads: int, extra: Setting = ()) -> Iterator[tuple[Setting, np.ndarray]]:
         q, k, v = (each.value for each in [*three, three[-1]][:3])
-        masks, turns = _masks(q.shape[1], k.shape[1], given) | shown, rotations(q.shape[2] // heads, bases)
+        weights_shape = len(q), heads, q.shape[1], k.shape[1]
+        masks = _masks(q.shape[1], k.shape[1], given)
+        masks |= {name: each for name, each in shown.items() if each.shape == weights_shape}
+        turns = rotations(q.shape[2] // heads, bases)
         for setting, value in _attentions(q, k, v, heads, masks, turns, is_weights):
             yield (*setting, *extra), value if is_weights else behind(value)
 

@@ -26,25 +26,36 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
         port, reference: the two values.
         known: what the reference is made of.
     """
+    if not port.ndim:
+        return ""
     tolerance = 1e-6 if port.dtype == np.float64 else 3e-5
     if side == "out" and (
         text := layers.of_table(call, known.weights, port, reference, tolerance)
         or _of_leaf(call, port, reference, trace, known, tolerance)
     ):
         return text
-    if text := _glue(call, side, port, reference, trace, known, tolerance):
+    text = _glue(call, side, port, reference, trace, known, tolerance)
+    if text:
         return text
-    return _of_dtype(call, side, port, reference, trace) or _of_weights(call, side, trace, known)
+    return _of_dtype(call, side, port, reference, trace, known) or _of_weights(call, side, trace, known)
 
 
-def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace) -> str:
+def small_setting(call: Call, side: str, port: np.ndarray, reference: np.ndarray, known: Known) -> str:
+    """Which setting of a norm gives each value exactly, where they are as near as if one were computed in float32."""
+    x = next((each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size), None)
+    if side != "out" or x is None:
+        return ""
+    return closest(layers.norms(x, weights_of(call.layer), known.weights), port, reference, 1e-11)
+
+
+def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known) -> str:
     """Whether the port went through a dtype of fewer digits, where the reference has all."""
     if reference.dtype.kind != "f":
         return ""
     name, gap, now = reference.dtype.name, off(port, reference), call.ends if side == "out" else call.begins
     before = [each for each in trace.calls if each.begins < now and each.number]
     for narrow, most in (("bfloat16", 3e-2), ("float16", 3e-3), ("float32", 1e-3 if name == "float64" else 0.0)):
-        passed = [each.name for each in before[-8:] if narrow in each.narrow]
+        passed = [each.name for each in before[-8:] if narrow in each.narrow - known.narrow]
         if gap < most and passed:
             return f"{narrow} in place of {name} in {passed[-1]}"
     single = port.astype(np.float32)
@@ -56,7 +67,7 @@ def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, tr
 
 def _of_leaf(call: Call, port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known, tolerance: float) -> str:
     """What differs inside a layer that calls no other."""
-    floats = [each for each in call.ins if each.dtype.kind == "f"]
+    floats = [each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size]
     if not floats or any(each.inside == call.number for each in trace.calls):
         return ""
     x, weights = floats[0], weights_of(call.layer)
@@ -351,7 +362,10 @@ def _before_activation(calls: list[Call], shape: tuple[int, ...]) -> Iterator[tu
         kernel = next((each for each in weights_of(call.layer).values() if each.ndim == 2), None)
         if kernel is None or not call.ins or not call.outs or call.ins[0].shape[-1] != kernel.shape[0]:
             continue
-        bias = next((each for name, each in weights_of(call.layer).items() if "bias" in name), 0)
+        biases = (
+            each for name, each in weights_of(call.layer).items() if "bias" in name and each.shape == kernel.shape[1:]
+        )
+        bias = next(biases, 0)
         value = call.ins[0] @ kernel + bias
         if value.shape == shape and off(value, call.outs[0]) > 1e-4:
             yield f"{call.path} before its activation", value
@@ -364,7 +378,11 @@ def _factor(port: np.ndarray, reference: np.ndarray, tolerance: float) -> str:
     if math.isfinite(factor) and factor and off(factor * port.astype(float), reference) <= tolerance:
         return f"{_number(1 / factor, port.shape)} times the reference's"
     gap = reference.astype(float) - port
-    if gap.ndim > 1 and np.abs(gap - gap.reshape(-1, gap.shape[-1])[0]).max() <= tolerance * np.abs(reference).max():
+    if (
+        gap.ndim > 1
+        and gap.size >= 3 * gap.shape[-1]
+        and np.abs(gap - gap.reshape(-1, gap.shape[-1])[0]).max() <= tolerance * np.abs(reference).max()
+    ):
         return "no bias in place of one number for each feature"
     return ""
 

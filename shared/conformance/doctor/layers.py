@@ -22,6 +22,7 @@ def norms(
     """A norm's value by each kind of statistics, epsilon and gain, moving statistics of the reference's among them."""
     gain = next((weights[name] for name in GAINS if name in weights and weights[name].ndim == 1), None)
     shift = next((weights[name] for name in ("beta", "bias") if name in weights), None)
+    shift = shift if gain is None or shift is None or shift.size == gain.size else None
     moving = [
         weights[name]
         for pair in (("moving_mean", "running_mean"), ("moving_variance", "running_var"))
@@ -83,7 +84,9 @@ def other_gain(read: Read) -> str:
     if gain is None or read.x.shape[-1] != gain.size or read.x.shape != read.reference.shape:
         return ""
     rows, found, wanted = (each.reshape(-1, gain.size).astype(float) for each in (read.x, read.port, read.reference))
-    shift = next((read.weights[name] for name in ("beta", "bias") if name in read.weights), np.zeros(gain.size))
+    if len(rows) < 3:
+        return ""  # a line goes through any two points
+    shift = _bias(read.weights, gain.size, ("beta", "bias"))
     for eps, is_centered in itertools.product(EPSILONS, (True, False)):
         centered = rows - rows.mean(axis=-1, keepdims=True) if is_centered else rows
         normalized = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps)
@@ -111,6 +114,12 @@ def other_gain(read: Read) -> str:
                 differing.append(f"{first} in place of that of {theirs or 'the reference'}")
         return "; ".join(differing)
     return ""
+
+
+def _bias(weights: dict[str, np.ndarray], size: int, names: tuple[str, ...] = ("bias",)) -> np.ndarray:
+    """The bias of this size among a layer's weights; zero if there is none."""
+    found = (each.reshape(-1) for name, each in weights.items() if any(word in name for word in names))
+    return next((each for each in found if each.size == size), np.zeros(1))
 
 
 def _known_as(vector: np.ndarray, known: dict[str, np.ndarray]) -> str:
@@ -170,12 +179,15 @@ def linears(x: np.ndarray, weights: dict[str, np.ndarray]) -> Iterator[tuple[Set
                         yield (kind, "with its bias" if has_bias else "without its bias", name), act(y)
 
 
-def all_weights(model: Any) -> dict[str, np.ndarray]:
-    """Every weight of a model, and of kernels with a multiple of three in an axis their thirds, because these may be packed."""
+def all_weights(model: Any, tables: bool = True) -> dict[str, np.ndarray]:
+    """Every weight of a model, with the tables that it computed if asked for, and of kernels with a multiple of three in an axis their thirds, because these may be packed."""
     if framework_of(model) == "keras":
         found = {each.path: array_of(each) for each in model.weights}
     else:
-        found = {name: array_of(each) for name, each in [*model.named_parameters(), *model.named_buffers()]}
+        found = {
+            name: array_of(each)
+            for name, each in [*model.named_parameters(), *(model.named_buffers() if tables else ())]
+        }
         found = {name: each for name, each in found.items() if each.dtype.kind == "f" and each.ndim}
     for name, each in list(found.items()):
         for axis, size in enumerate(each.shape if each.ndim == 2 or "bias" in name else ()):
@@ -263,6 +275,8 @@ def of_table(
                     if own.shape == table.shape and np.array_equal(np.roll(own, moved, axis=0), table):
                         return f"the rows of {name} shifted by {-moved:+d} in place of as they are"
                 factor = float((own * table).sum() / (table * table).sum()) if own.shape == table.shape else 0.0
+                if off(own, table) < 1e-6:
+                    return ""  # the table is right: something else is done with it
                 if factor and off(own, factor * table) < 1e-6:
                     return f"{factor:.4g} times {name} in place of it as it is: a scaled embedding"
                 return f"another table in place of {name}"
@@ -281,8 +295,8 @@ def other_kernel(read: Read) -> str:
     flat = _rows(read.x, own, read.port)
     if flat is None:
         return ""
-    own_bias = next((each.reshape(-1) for name, each in read.weights.items() if "bias" in name), np.zeros(1))
     columns = own.size // flat.shape[1]
+    own_bias = _bias(read.weights, columns)
     biases = [np.zeros(1), own_bias, *(each.reshape(-1) for each in read.known.values() if each.size == columns)]
     found, wanted = (each.reshape(len(flat), -1).astype(float) for each in (read.port, read.reference))
     mine, act = next(
@@ -321,7 +335,7 @@ def as_function(x: np.ndarray, weights: dict[str, np.ndarray], port: np.ndarray)
     flat = None if own is None or x.dtype.kind != "f" else _rows(x, own, port)
     if flat is None:
         return None
-    bias = next((each.reshape(-1) for name, each in weights.items() if "bias" in name), np.zeros(1))
+    bias = _bias(weights, own.size // flat.shape[1])
     for kernel in _matrices(own, flat.shape[1]):
         if off((flat @ kernel + bias).reshape(port.shape), port) < 1e-4:
             return functools.partial(_through, kernel, bias, port.shape)

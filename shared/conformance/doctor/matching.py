@@ -5,15 +5,33 @@ import math
 
 import numpy as np
 
+_LARGE = 1e4  # times as large as most
+
 
 def off(found: np.ndarray, wanted: np.ndarray) -> float:
-    """The largest difference, relative to the largest number that is wanted; infinite for another shape, or where one isn't finite."""
+    """The largest difference, relative to the largest number that is wanted; infinite for another shape, or where one isn't finite.
+
+    A number that is far larger than most, as -1e9 where a mask hides, counts relative to itself.
+    """
     if found.shape != wanted.shape:
         return math.inf
-    scale = float(np.abs(wanted).max(initial=0.0)) or 1.0
+    sizes = np.abs(wanted.astype(float))
+    scale = float(sizes.max(initial=0.0)) or 1.0
+    if scale > _LARGE and (usual := float(np.median(sizes))) * _LARGE < scale:
+        rest = sizes[sizes <= _LARGE * usual]
+        scale = np.where(sizes <= _LARGE * usual, float(rest.max(initial=0.0)) or 1.0, sizes)
     with np.errstate(all="ignore"):
-        difference = float(np.abs(found.astype(float) - wanted).max(initial=0.0)) / scale
+        difference = float((np.abs(found.astype(float) - wanted) / scale).max(initial=0.0))
     return difference if math.isfinite(difference) else math.inf
+
+
+def apart(found: np.ndarray, wanted: np.ndarray) -> float:
+    """As `off`, for an output: numbers that aren't finite must be the same, and at the same places."""
+    if found.shape != wanted.shape:
+        return math.inf
+    finite = np.isfinite(found) & np.isfinite(wanted)
+    same = np.array_equal(np.where(finite, 0, found), np.where(finite, 0, wanted), equal_nan=True)
+    return off(found[finite], wanted[finite]) if same else math.inf
 
 
 def tells(array: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from shared.conformance.doctor import catalogue
 from shared.conformance.doctor.attention import bases_of
 from shared.conformance.doctor.layers import all_weights, in_use
-from shared.conformance.doctor.matching import Pool, laid_out, off, tells
+from shared.conformance.doctor.matching import Pool, apart, laid_out, off, tells
 from shared.conformance.doctor.settings import Known
 from shared.conformance.doctor.tracing import Call, Place, Trace, trace
 from shared.evidence import short
@@ -103,18 +103,25 @@ class _Search:
         self.theirs = _twice("reference", reference, inputs, call_reference)
         self.first = _twice("port", port, inputs, call_port)
         self.pool = Pool([(time, value) for time, _, value in self.theirs.places()])
-        self.known = Known(
-            all_weights(reference), bases_of(each.layer for each in self.theirs.calls), self.pool, in_use(self.theirs)
-        )
-        _check_weights(self.known.weights, all_weights(port))
+        bases = bases_of(each.layer for each in self.theirs.calls)
+        self.known = Known(all_weights(reference), bases, self.pool, in_use(self.theirs), _few_digits(self.theirs))
+        _check_weights(self.known.weights, all_weights(port, tables=False))
         self.outputs = Pool([(0, value) for value in self.theirs.outputs])
         kinds = {str(each.dtype) for each in [*self.theirs.outputs, *self.first.outputs] if each.dtype.kind == "f"}
+        kinds |= self.known.narrow - {"float32"}
         self.floor = 1e-12 if kinds == {"float64"} else 2e-2 if kinds & {"float16", "bfloat16"} else 3e-6
         self.replaced: dict[Place, np.ndarray] = {}
         self.moved: list[np.ndarray] = []  # by how much each place was mended
 
     def traced(self, replaced: dict[Place, np.ndarray]) -> Trace:
         return trace(self.port, *self.inputs, call=self.call_port, replace=replaced)
+
+    def tried(self, replaced: dict[Place, np.ndarray]) -> Trace | None:
+        """The same with values that may not be what a layer can take; None if the port refuses them."""
+        try:
+            return self.traced(replaced)
+        except Exception:  # noqa: BLE001 - whatever a layer raises for numbers that were not made for it
+            return None
 
     def run(self) -> Diagnosis:
         partings: list[Parting] = []
@@ -136,12 +143,17 @@ class _Search:
             difference = off(value, wanted)
             if self.is_echo(wanted - value):
                 continue  # the same mistake, in a sum that goes past the place where it was mended
-            if difference < FLOAT32_INSIDE and self.floor < 1e-9:
-                notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
-                continue
+            small = difference < FLOAT32_INSIDE and self.floor < 1e-9
             named = ""
             for number, side, _ in dict.fromkeys((place, found[0])):
-                named = named or catalogue.explain(now.calls[number], side, value, wanted, now, self.known)
+                call = now.calls[number]
+                if small:
+                    named = named or catalogue.small_setting(call, side, value, wanted, self.known)
+                else:
+                    named = named or catalogue.explain(call, side, value, wanted, now, self.known)
+            if small and not named:
+                notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
+                continue
             where = said(now, place)
             if named.endswith(catalogue.RESIDUAL):
                 where = self.block_before(now, place, value) or where
@@ -149,25 +161,24 @@ class _Search:
             if named.endswith(catalogue.NORM_ELSEWHERE):
                 notes.append("the search ends here: behind a norm that stands elsewhere, all values differ")
                 break
-        return self.diagnosis(partings or self.at_the_end(), notes)
+        return self.diagnosis(partings or self.at_the_end(notes), notes)
 
-    def at_the_end(self) -> list[Parting]:
+    def bound(self, notes: list[str]) -> float:
+        """How far outputs may be apart that agree; a part in float32, which a note says, makes it larger."""
+        return max(50 * self.floor, FLOAT32_INSIDE if self.floor < 1e-9 and notes else 0.0)
+
+    def at_the_end(self, notes: list[str]) -> list[Parting]:
         """Where the outputs differ, and every value on the way agrees: the step that the port leaves out, or has too many."""
-        for theirs, ours in (
-            (self.theirs.calls[0].outs, self.first.calls[0].outs),
-            (self.theirs.outputs, self.first.outputs),
-        ):
-            for wanted, value in zip(theirs, ours):
-                if (
-                    wanted.shape != value.shape
-                    or not tells(value)
-                    or off(value, wanted) <= max(50 * self.floor, FLOAT32_INSIDE)
-                ):
-                    continue
-                last = [each for each in self.first.calls if any(np.array_equal(out, value) for out in each.outs)]
-                call = max(last, key=lambda each: each.number, default=self.first.calls[0])
-                named = catalogue.explain(call, "out", value, wanted, self.first, self.known)
-                return [Parting(f"{call.name}, at the end", off(value, wanted), named, (0, 0))]
+        whole = (self.theirs.calls[0], self.first.calls[0])
+        pairs = [*zip(*(each.outs for each in whole))] if not any(each.path for each in whole) else []
+        for wanted, value in [*pairs, *zip(self.theirs.outputs, self.first.outputs)]:
+            difference = apart(value, wanted)
+            if wanted.shape != value.shape or difference <= self.bound(notes):
+                continue
+            last = [each for each in self.first.calls if any(np.array_equal(out, value) for out in each.outs)]
+            call = max(last, key=lambda each: each.number, default=self.first.calls[0])
+            named = catalogue.explain(call, "out", value, wanted, self.first, self.known)
+            return [Parting(f"{call.name}, at the end", difference, named, (0, 0))]
         return []
 
     def is_echo(self, moved: np.ndarray) -> bool:
@@ -182,13 +193,18 @@ class _Search:
         return echo
 
     def diagnosis(self, partings: list[Parting], notes: list[str]) -> Diagnosis:
-        gaps = [self.outputs.nearest(each)[0] for each in self.first.outputs if tells(each)]
-        worst = max(gaps, default=math.inf)
-        bound = max(50 * self.floor, FLOAT32_INSIDE if self.floor < 1e-9 else 0.0)
-        if worst <= bound and not partings:
+        gaps = [
+            self.outputs.nearest(each)[0] if tells(each) else min(apart(each, one) for one in self.theirs.outputs)
+            for each in self.first.outputs
+        ]
+        worst = max(gaps)
+        if worst <= self.bound(notes) and not partings:
             count = sum(tells(value) for _, _, value in self.first.places())
-            same = [each.shape for each in self.first.outputs] == [each.shape for each in self.theirs.outputs]
-            turned = "" if same else ", up to the order of their axes"
+            mine, theirs = ([each.shape for each in one.outputs] for one in (self.first, self.theirs))
+            turned = "" if mine == theirs else ", up to the order of their axes"
+            turned = (
+                turned if len(mine) == len(theirs) else f", {len(mine)} of the port and {len(theirs)} of the reference"
+            )
             sentence = (
                 f"nothing found in {count} arrays: the outputs agree to {short(worst)}{turned}; "
                 "a mistake smaller than that can't be seen"
@@ -226,8 +242,10 @@ class _Search:
         for time, place, value in now.places():
             if agree[place] is not False or place in self.replaced:
                 continue
-            noise = rng.normal(size=value.shape) * (value.std() + 1e-3) + value.mean()
-            after = self.traced({**self.replaced, place: noise})
+            noise = rng.permutation(value.reshape(-1)).reshape(value.shape)  # of its own numbers: ids stay ids
+            after = self.tried({**self.replaced, place: noise})
+            if after is None:
+                return time, place, value
             same = all(map(np.array_equal, now.outputs, after.outputs))
             if same or self.agreed_value_moves(now, after, agree, time):
                 continue
@@ -278,7 +296,9 @@ class _Search:
         for wanted in self.candidates(value, twins):
             if np.array_equal(wanted, value):
                 continue
-            after = self.traced({**self.replaced, place: wanted})
+            after = self.tried({**self.replaced, place: wanted})
+            if after is None:
+                continue
             later = self.agreement(after)
             echo = np.sort(wanted, axis=None)
             others = [
@@ -311,7 +331,9 @@ class _Search:
             idle = reads_the_same and call.number not in holders and bool(catalogue.weights_of(call.layer))
             if not idle and call.number not in holders:
                 continue
-            after = self.traced({**self.replaced, each: wanted})
+            after = self.tried({**self.replaced, each: wanted})
+            if after is None:
+                continue
             later = self.agreement(after)
             at = [later[other] for when, other, _ in after.places() if when > times[place]]
             count = sum(one is True for one in at)
@@ -375,9 +397,16 @@ def _check_weights(theirs: dict[str, np.ndarray], ours: dict[str, np.ndarray]) -
         )
 
 
+def _few_digits(trace: Trace) -> set[str]:
+    """The dtypes of few digits that its layers read and return."""
+    return {each for call in trace.calls for each in call.narrow}
+
+
 def _twice(who: str, model: Any, inputs: tuple, call: Any) -> Trace:
     """The trace of a model that isn't random."""
     first, second = (trace(model, *inputs, call=call) for _ in range(2))
+    if not first.outputs:
+        raise ValueError(f"the {who} returns no tensor, nor a list, tuple, dict or dataclass of them")
     for (_, place, one), (_, _, two) in zip(first.places(), second.places()):
         if not np.array_equal(one, two, equal_nan=one.dtype.kind == "f"):
             raise ValueError(

@@ -16,7 +16,7 @@ Setting = tuple[str, ...]
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
-    return np.vectorize(math.erf)(x)
+    return np.vectorize(math.erf, otypes=[float])(x)
 
 
 ACTIVATIONS = {
@@ -43,12 +43,14 @@ class Known(NamedTuple):
         bases: of its rotary positions.
         values: all that its layers read and return.
         used: its weights in the order in which its layers are called.
+        narrow: the dtypes of few digits that it computes in.
     """
 
     weights: dict[str, np.ndarray]
     bases: list[float]
     values: Pool
     used: list[tuple[str, np.ndarray]]
+    narrow: set[str]
 
 
 class Read(NamedTuple):

@@ -4,6 +4,7 @@ PyTorch's layers are seen by hooks. Keras' are seen because `Layer.__call__` is 
 """
 
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -155,6 +156,8 @@ def leaves(value: Any) -> list[Any]:
         return [each for part in value.values() for each in leaves(part)]
     if isinstance(value, list | tuple):
         return [each for part in value for each in leaves(part)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return leaves({part.name: getattr(value, part.name) for part in dataclasses.fields(value)})
     return [value] if _is_tensor(value) else []
 
 
@@ -173,6 +176,9 @@ def _with(value: Any, new: dict[int, np.ndarray], count: Iterator[int]) -> Any:
     if isinstance(value, list | tuple):
         parts = [_with(part, new, count) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+        return dataclasses.replace(value, **_with(parts, new, count))
     if not _is_tensor(value):
         return value
     array = new.get(next(count))
@@ -231,18 +237,19 @@ def _keras_calls(model: Any, seen: _Seen) -> Iterator[None]:
 def _state_of(model: Any, framework: str) -> list[Any]:
     """What a call in training mode changes: moving statistics, and the seeds of dropout."""
     if framework == "keras":
-        return [np.array(array_of(each)) for each in model.non_trainable_variables]
-    return [each.clone() for each in model.buffers()]
+        return [(each, np.array(array_of(each))) for each in model.non_trainable_variables]
+    return [(each, each.clone()) for each in model.buffers()]
 
 
 def _put_back(model: Any, framework: str, kept: list[Any]) -> None:
     if framework == "keras":
-        for variable, old in zip(model.non_trainable_variables, kept):
+        for variable, old in kept:
             if not np.array_equal(array_of(variable), old):
                 variable.assign(old)
         return
-    for buffer, old in zip(model.buffers(), kept):
-        buffer.copy_(old)
+    for buffer, old in kept:
+        if not buffer.equal(old):
+            buffer.copy_(old)
 
 
 def randomize(model: Any, seed: int = 0, scale: float = 0.5) -> Any:
@@ -258,7 +265,10 @@ def randomize(model: Any, seed: int = 0, scale: float = 0.5) -> Any:
     if framework == "keras":
         named = [(each.path, each) for each in model.weights if "seed" not in each.path]
     else:
-        named = [*model.named_parameters(), *model.named_buffers()]
+        statistics = (
+            (name, each) for name, each in model.named_buffers() if name.endswith(("running_mean", "running_var"))
+        )
+        named = [*model.named_parameters(), *statistics]  # another buffer is a table or a mask
     for name, weight in named:
         old = array_of(weight)
         if old.dtype.kind != "f":
