@@ -9,7 +9,7 @@ from typing import Any
 
 # Folder -> the modules in it that `from shared import ...` finds.
 ROOMS = {
-    "conformance": ("instruments", "laws", "parity", "same_run", "subjects"),
+    "conformance": ("devices", "instruments", "laws", "parity", "same_run", "subjects"),
     "data": (
         "characters",
         "corpus",

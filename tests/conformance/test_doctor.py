@@ -256,7 +256,7 @@ def classifier():
 
 
 class Ends(nn.Module):
-    """What stands before and behind a block: positions, a dropout, a norm, a kernel with tanh."""
+    """A block with positions and a dropout in front, and a norm and a kernel with tanh behind."""
 
     def __init__(self):
         super().__init__()
