@@ -83,10 +83,10 @@
 
   const drawLoss = () => {
     const width = 640, height = 220, left = 44, right = 150, top = 12, bottom = 40;
-    const most = Math.log(text.words.length) * 1.02;
+    const most = Math.max(Math.log(text.words.length), ...losses, ...heldOut.map(([, loss]) => loss)) * 1.02;
     const least = Math.min(text.best || Infinity, ...losses, heldOut.at(-1)[1]) * 0.9;
     const x = (at) => (left + ((width - left - right) * at) / STEPS).toFixed(1);
-    const y = (loss) => (top + ((height - top - bottom) * (most - Math.min(most, loss))) / (most - least)).toFixed(1);
+    const y = (loss) => (top + ((height - top - bottom) * (most - loss)) / (most - least)).toFixed(1);
     const means = losses.map((_, i) => { // of the last steps, because each has other sentences
       const last = losses.slice(Math.max(0, i - EVERY + 1), i + 1);
       return [i + 1, last.reduce((a, b) => a + b) / last.length];

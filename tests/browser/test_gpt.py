@@ -161,6 +161,22 @@ def test_a_text_of_ones_own_is_learned_from_and_what_is_wrong_is_said(first_page
     assert held_out(first_page) < 1 and first_page.locator(".gpt i").count() == 0
 
 
+def test_a_loss_that_rises_above_where_it_began_stays_in_the_figure(first_page):
+    first_page.set_default_timeout(120_000)
+    first_page.locator(".gpt summary").click()
+    few = first_page.locator(".gpt textarea").input_value().splitlines()[:50]
+    first_page.locator(".gpt textarea").fill("\n".join(few))
+    first_page.locator(".use").click()
+    start = held_out(first_page)
+    first_page.locator(".train").click()
+    first_page.wait_for_function("() => +document.querySelector('.said').textContent.match(/Step (\\d+)/)[1] >= 400")
+    first_page.locator(".train").click()
+    points = first_page.locator(".gpt svg polyline.held-out").get_attribute("points").split()
+    heights = [float(point.split(",")[1]) for point in points]
+    assert held_out(first_page) > start and heights[-1] < heights[0]  # it learned the others by heart
+    assert min(heights) > 12 and len(set(heights[-6:])) > 1  # below the upper edge, and not along it
+
+
 def test_without_a_script_there_are_a_still_and_a_table(chromium):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -64,14 +64,14 @@ def as_attention(
     given: list[np.ndarray],
     bases: list[float],
     tolerance: float,
-    behind: Callable[[np.ndarray], np.ndarray] = lambda mixed: mixed,
+    behind: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> str:
     """The switches of an attention whose queries, keys and values are three of the last that were computed; empty if none fit.
 
     Args:
         given: masks of the model's inputs, (batch, length).
         bases: of rotary positions, as the models' own attributes and tables have them.
-        behind: what is done to the attention's output before it is the port's and the reference's value.
+        behind: what is done to the attention's output before it is the port's and the reference's value; None for nothing.
     """
     is_weights = port.ndim == 4 and bool(np.allclose(reference.sum(axis=-1), 1, atol=1e-3))
     shown = {
@@ -88,7 +88,7 @@ def as_attention(
         masks |= {name: each for name, each in shown.items() if each.shape == weights_shape}
         turns = rotations(q.shape[2] // heads, bases)
         for setting, value in _attentions(q, k, v, heads, masks, turns, is_weights):
-            yield (*setting, *extra), value if is_weights else behind(value)
+            yield (*setting, *extra), value if is_weights or behind is None else behind(value)
 
     plain, packed = sources[0], sources[1:]
     for three in [*itertools.combinations(plain, count), *(each[:count] for each in packed[:1])]:

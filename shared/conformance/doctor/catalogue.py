@@ -242,10 +242,7 @@ def _glue(
 ) -> str:
     """What own code between layers may do: a factor, a sum of what is around, an activation, an attention."""
     holder = call.inside if side == "in" else call.number
-    is_leaf = side == "out" and not any(each.inside == call.number for each in trace.calls)
-    inside = call.inside if is_leaf else holder  # a layer that adds or multiplies reads what its neighbors return
-    now = call.begins if side == "in" or is_leaf else call.ends
-    before = [each for each in trace.calls if each.inside == inside and each.ends < now]
+    is_leaf, inside, before = _neighbors(call, side, trace)
     reads = trace.calls[holder].ins if holder is not None else []
     around = [("what it reads", each) for each in ([] if is_leaf else reads)]
     around += [(each.path, out) for each in before[-6:] for out in each.outs]
@@ -284,7 +281,7 @@ def _glue(
     values = projected([each for _, each in around], lengths)
     behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
     turned_by = [*bases_of([owner]), *known.bases]
-    if text := as_attention(port, reference, values, given, turned_by, tolerance, *[behind] * (behind is not None)):
+    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind):
         return text
     if (
         text := _factor(port, reference, tolerance)
@@ -292,24 +289,30 @@ def _glue(
         or layers.positions_from(port, reference, known.weights, tolerance)
     ):
         return text
-    if text := _sums(_all_before(trace, call, side, port), (2,), port, reference, tolerance):
-        return text
-    return ""
+    return _sums(_all_before(trace, call, side, port), (2,), port, reference, tolerance)
+
+
+def _neighbors(call: Call, side: str, trace: Trace) -> tuple[bool, int | None, list[Call]]:
+    """Whether a place is in a layer that calls no other, which call it is inside of, and the calls there before it.
+
+    A layer that only adds or multiplies reads what its neighbors return.
+    """
+    is_leaf = side == "out" and not any(each.inside == call.number for each in trace.calls)
+    inside = call.inside if side == "in" or is_leaf else call.number
+    now = call.begins if side == "in" or is_leaf else call.ends
+    return is_leaf, inside, [each for each in trace.calls if each.inside == inside and each.ends < now]
 
 
 def _of_weights(call: Call, side: str, trace: Trace, known: Known) -> str:
     """What the weights near a place show, where the values on the way aren't to be seen in the reference."""
-    is_leaf = side == "out" and not any(each.inside == call.number for each in trace.calls)
-    inside = call.inside if side == "in" or is_leaf else call.number
-    now = call.begins if side == "in" or is_leaf else call.ends
-    before = [each for each in trace.calls if each.inside == inside and each.ends < now]
+    _, inside, before = _neighbors(call, side, trace)
     own = {
         f"{each.path}'s {name}": weight for each in [*before, call] for name, weight in weights_of(each.layer).items()
     }
     if text := layers.in_another_order(own, known.weights):
         return text
     block = trace.calls[inside] if inside is not None else call
-    near = [each for each in trace.calls if each.begins >= block.begins and each.begins <= now]
+    near = [each for each in trace.calls if block.begins <= each.begins <= call.begins or each in before]
     return layers.displaced(trace, [*near, call], known.used) or _norm_before(call, trace, known)
 
 
