@@ -20,6 +20,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from shared.quizzes import quiz  # which needs nothing that is installed
+
 BUILD = ROOT / "book" / "_build"
 MAP = "notebooks/00_start_here.ipynb"
 # Pages beside the chapters, and what the side bar calls them; the map is the first.
@@ -369,8 +372,28 @@ def lay_out(course: Course, source: Path) -> None:
         others = {track: TRACKS[track] for track in TRACKS if track != "numpy"}
         notebook["cells"].append({"cell_type": "markdown", "id": "contents", "metadata": {}, "source": toctree(others)})
         put(path, json.dumps(notebook, ensure_ascii=False))
+    lay_out_quizzes(course, put)
     lay_out_teachers(course, put)
     put("facts.json", json.dumps(course.facts(), ensure_ascii=False, indent=1))
+
+
+def with_quiz(course: Course) -> list[Chapter]:
+    """The chapters that have a quiz and a page for teachers."""
+    pages = {page.path for page in course.teachers}
+    return [
+        chapter
+        for chapter in course.chapters
+        if f"teachers/{chapter.folder}.md" in pages
+        and (course.root / f"shared/quizzes/{chapter.number}.toml").is_file()
+    ]
+
+
+def lay_out_quizzes(course: Course, put) -> None:
+    """For each quiz a page to print, below the teachers' page of its chapter."""
+    for chapter in with_quiz(course):
+        opening = "```{container} on-screen\nPrint this page: the answers are on a sheet of their own.\n```"
+        title = f"# Quiz on {chapter.number}: {chapter.title}"
+        put(f"teachers/quiz_{chapter.number}.md", f"{title}\n\n{opening}\n\n{quiz(chapter.number).sheet()}")
 
 
 def lay_out_teachers(course: Course, put) -> None:
@@ -384,8 +407,13 @@ def lay_out_teachers(course: Course, put) -> None:
     else:
         listed = "\n".join(f"- [{page.title}]({Path(page.path).name})" for page in others)
         text = f"# For teachers\n\nA page for each of these chapters:\n\n{listed}\n"
+    quizzes = {f"teachers/{chapter.folder}.md": chapter.number for chapter in with_quiz(course)}
     for page in others:
-        put(page.path, (course.root / page.path).read_text(encoding="utf-8").replace("](README.md", "](index.md"))
+        shown = (course.root / page.path).read_text(encoding="utf-8").replace("](README.md", "](index.md")
+        if page.path in quizzes:
+            sheet = f"quiz_{quizzes[page.path]}"
+            shown += f"\n## Quiz\n\n[A quiz on the pitfalls, to print]({sheet}.md).\n\n{toctree({sheet: 'Quiz, to print'})}\n"
+        put(page.path, shown)
     tree = toctree({Path(page.name).name: page.title for page in others}) if others else ""
     put("teachers/index.md", f"{text.rstrip()}\n\n{tree}\n")
 

@@ -171,7 +171,8 @@ def print_chapter(chromium: str, folder: str, target: Path) -> list[Path]:
     if hasattr(os, "getuid") and os.getuid() == 0:
         options.append("--no-sandbox")  # which a user with all rights can't have
     found = []
-    for page in sorted((ROOT / "book/_build/html/notebooks" / folder).glob("*.html")):
+    book = ROOT / "book/_build/html"
+    for page in sorted([*(book / "notebooks" / folder).glob("*.html"), *book.glob(f"teachers/quiz_{folder[:2]}.html")]):
         path = target / f"{folder}_{page.stem}.pdf"
         command = [chromium, *options, f"--print-to-pdf={path}", page.as_uri()]
         done = subprocess.run(command, capture_output=True, check=False)

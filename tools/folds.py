@@ -13,6 +13,7 @@ import nbformat
 from markdown_it import MarkdownIt
 
 ANSWER = "answer"
+QUIZ = "Quiz"
 COLLAPSED = "jp-MarkdownHeadingCollapsed"
 # In place of what is hidden, JupyterLab shows its first line. That of an output could be the answer: this output has none.
 BLANK = nbformat.v4.new_output("display_data")
@@ -55,7 +56,7 @@ def main_line(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
 
 
 def express_line(cells: list[nbformat.NotebookNode], can_wait: Collection[str]) -> list[nbformat.NotebookNode]:
-    """The cells of a first reading that the express route doesn't leave for afterwards.
+    """The cells of a first reading that the express route doesn't leave for afterwards; a quiz asks about later sections, too.
 
     Raises:
         ValueError: for a section that isn't there.
@@ -63,7 +64,7 @@ def express_line(cells: list[nbformat.NotebookNode], can_wait: Collection[str]) 
     found = {text for cell in cells for _, text, _ in headings(cell)}
     if missing := [heading for heading in can_wait if heading not in found]:
         raise ValueError(f"can_wait={missing} of course.toml: no such heading")
-    waits = under(cells, lambda heading: heading in can_wait)
+    waits = under(cells, lambda heading: heading in (*can_wait, QUIZ))
     return [cell for cell, *is_left in zip(cells, later(cells), waits) if not any(is_left)]
 
 

@@ -279,6 +279,21 @@ def test_the_teachers_pages_are_those_that_there_are(course):
     assert "Teaching the second <01_first>\nTeaching the second <02_second>" in opening
 
 
+def test_a_teachers_page_leads_to_the_quiz_of_its_chapter(course):
+    (course / "teachers").mkdir()
+    for name in ("01_first", "02_second"):
+        (course / f"teachers/{name}.md").write_text("# Teaching it\n\nText.\n")
+    (course / "shared/quizzes").mkdir()
+    shutil.copy(ROOT / "shared/quizzes/02.toml", course / "shared/quizzes")
+    assemble.lay_out(Course(course), course / "out")
+    assert {path.name for path in (course / "out/teachers").glob("quiz_*")} == {"quiz_02.md"}
+    sheet = (course / "out/teachers/quiz_02.md").read_text(encoding="utf-8")
+    assert sheet.startswith("# Quiz on 02: Chapter second") and sheet.count("## Answers") == 1
+    page = (course / "out/teachers/02_second.md").read_text(encoding="utf-8")
+    assert "(quiz_02.md)" in page and "Quiz, to print <quiz_02>" in page
+    assert "quiz" not in (course / "out/teachers/01_first.md").read_text(encoding="utf-8")
+
+
 def test_chapters_come_in_the_order_of_the_table(course):
     rows = (course / "shared/course.toml").read_text().split("\n\n")
     (course / "shared/course.toml").write_text("\n\n".join(reversed(rows)))

@@ -472,13 +472,36 @@ def test_on_paper_nothing_is_cut(page, name):
 
 def test_the_pages_of_a_chapter_are_printed(tmp_path):
     paths = course.print_chapter(os.environ["CHROMIUM"], "06_attention", tmp_path)
-    assert [path.stem for path in paths] == [
-        f"06_attention_{track}" for track in ("compare", "keras", "numpy", "pytorch")
-    ]
+    sheets = {}
     for path in paths:
         data = path.read_bytes()
         assert data.startswith(b"%PDF") and data.rstrip().endswith(b"%%EOF")
-        assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 8, path
+        sheets[path.stem] = len(re.findall(rb"/Type\s*/Page\b", data))
+    assert sheets.pop("06_attention_quiz_06") == 2  # the questions, and the answers
+    assert set(sheets) == {f"06_attention_{track}" for track in ("compare", "keras", "numpy", "pytorch")}
+    assert min(sheets.values()) >= 8
+
+
+def test_a_quiz_is_answered_by_keyboard(page):
+    go(page, chapter_page(6, "numpy"))
+    option = page.locator(".quiz summary").first
+    reason = page.locator(".quiz details p").first
+    expect(reason).to_be_hidden()
+    option.focus()
+    page.keyboard.press("Enter")
+    expect(reason).to_be_visible()
+    assert reason.inner_text().startswith(("Right.", "No."))
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == page.locator(".quiz summary").nth(1).inner_text()
+
+
+def test_on_paper_a_quiz_keeps_its_answers(page):
+    page.emulate_media(media="print")
+    go(page, chapter_page(6, "numpy"))
+    assert page.locator(".quiz summary").first.is_visible()
+    shown = "each => each.checkVisibility({contentVisibilityAuto: true})"
+    assert not any(reason.evaluate(shown) for reason in page.locator(".quiz details p").all())
+    page.emulate_media(media="screen")
 
 
 @pytest.mark.parametrize("name", ["first", "map", "real_text"])

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Page
 
 from shared import plots
+from shared.quizzes import quiz
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ("00_start_here", *(f"06_attention/{name}" for name in ("numpy", "pytorch", "keras", "compare")))
@@ -195,4 +196,33 @@ def test_the_attention_explorer_works_in_a_notebook_that_is_trusted_and_can_be_r
     assert sentence.inner_text().replace("\xa0", " ").endswith("“the” reads 100 % from itself.")
     page.screenshot(path=screenshots / "explorer_lab.png")
     page.keyboard.press("Control+s")  # with another key beside them, JupyterLab's keys work as everywhere
+    page.wait_for_selector(CHANGED, state="detached", timeout=10_000)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_quiz_is_answered_by_keyboard(page, lab, screenshots, trusted):
+    shown = quiz("06")
+    output = nbformat.v4.new_output("execute_result", {"text/html": shown._repr_html_()}, execution_count=1)
+    source = 'from shared.quizzes import quiz\n\nquiz("06")'
+    cell = nbformat.v4.new_code_cell(source, outputs=[output], execution_count=1)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), screenshots / "quiz.ipynb")
+    page.goto(f"{lab}/lab/tree/tests/browser/screenshots/quiz.ipynb?reset")
+    wait_for_kernel(page)
+    if trusted:  # what the reader has run
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Control+Enter")
+        page.locator(".quiz").wait_for(timeout=60_000)
+        page.wait_for_timeout(2000)
+    options, reasons = page.locator(".jp-OutputArea summary"), page.locator(".jp-OutputArea details p")
+    assert options.count() == reasons.count() == 15
+    options.nth(0).focus()
+    page.keyboard.press("Enter")
+    assert [reasons.nth(0).is_visible(), reasons.nth(1).is_visible()] == [True, False]
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == options.nth(1).inner_text()
+    page.keyboard.press("Enter")
+    assert reasons.nth(1).is_visible()
+    page.screenshot(path=screenshots / f"quiz_lab_{'trusted' if trusted else 'untrusted'}.png")
+    page.keyboard.press("Control+s")
     page.wait_for_selector(CHANGED, state="detached", timeout=10_000)
