@@ -6,7 +6,7 @@ from pathlib import Path
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # From the ground up. What has no floor here is on the ground floor, which is a floor of modules.
 FLOORS = (
-    ("data",),
+    ("data", "quizzes"),
     ("frameworks",),
     ("conformance", "drawing"),
     ("numpy",),
