@@ -43,6 +43,34 @@ def projected(values: list[np.ndarray], lengths: set[int]) -> list[list[Projecte
     return [found[-_LAST:], *packed]
 
 
+def grouped(values: list[np.ndarray], lengths: set[int], width: int) -> list[list[Projected]]:
+    """What may be packed group by group: the queries of a group, its key, its value; queries and keys also as a norm has left them.
+
+    Args:
+        width: of all heads together.
+    """
+    found = []
+    values = [each.astype(float) for each in values if each.dtype.kind == "f" and each.ndim > 2]
+    for packed in values:
+        over = packed.shape[-1] - width
+        if packed.ndim != 3 or packed.shape[1] not in lengths or over <= 0 or 2 * width % over:
+            continue
+        each, shape = 2 * width // over, packed.shape[:2]  # queries of a group
+        for groups in range(1, width // each + 1):
+            if width % (each * groups) or width == each * groups:
+                continue
+            parts = packed.reshape(*shape, groups, each + 2, -1)
+            query, key, value = (
+                parts[:, :, :, index].reshape(*shape, -1) for index in (slice(0, each), each, each + 1)
+            )
+            normed = [other for other in values if other.ndim > 3 and other.shape[:2] == shape]
+            queries = [query, *(other.reshape(*shape, -1) for other in normed if other.size == query.size)]
+            keys = [key, *(other.reshape(*shape, -1) for other in normed if other.size == key.size)]
+            for q, k in itertools.product(queries, keys):
+                found.append([Projected(q, each * groups), Projected(k, groups), Projected(value, groups)])
+    return found
+
+
 def bases_of(layers: Iterable[Any]) -> list[float]:
     """The bases of rotary positions that layers have as attributes, or as tables of rates."""
     found = []
@@ -65,6 +93,7 @@ def as_attention(
     bases: list[float],
     tolerance: float,
     behind: Callable[[np.ndarray], np.ndarray] | None = None,
+    by_group: Sequence[list[Projected]] = (),
 ) -> str:
     """The switches of an attention whose queries, keys and values are three of the last that were computed; empty if none fit.
 
@@ -72,6 +101,7 @@ def as_attention(
         given: masks of the model's inputs, (batch, length).
         bases: of rotary positions, as the models' own attributes and tables have them.
         behind: what is done to the attention's output before it is the port's and the reference's value; None for nothing.
+        by_group: what `grouped` finds.
     """
     is_weights = port.ndim == 4 and bool(np.allclose(reference.sum(axis=-1), 1, atol=1e-3))
     shown = {
@@ -91,7 +121,7 @@ def as_attention(
             yield (*setting, *extra), value if is_weights or behind is None else behind(value)
 
     plain, packed = sources[0], sources[1:]
-    for three in [*itertools.combinations(plain, count), *(each[:count] for each in packed[:1])]:
+    for three in [*itertools.combinations(plain, count), *(each[:count] for each in [*packed[:1], *by_group])]:
         for heads in _heads(three):
             if text := closest(settings(three, heads), port, reference, tolerance):
                 return text
@@ -119,7 +149,10 @@ def _heads(three: Sequence[Projected]) -> list[int]:
 def _masks(queries: int, keys: int, given: list[np.ndarray]) -> dict[str, np.ndarray | None]:
     back = np.arange(queries)[:, None] - np.arange(keys)
     masks: dict[str, np.ndarray | None] = {"no mask": None}
-    if queries == keys:
+    if queries != keys:
+        masks["a triangle from the top left"] = back >= 0
+        masks["a triangle from the bottom right"] = back >= queries - keys
+    else:
         masks |= {
             "a causal mask": back >= 0,
             "a causal mask shifted by one, so that each sees the next token,": back >= -1,
@@ -220,7 +253,9 @@ def _attentions(
         rotations.items(),
     )
     for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn, turn_keys)) in switches:
-        if cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual)) > 1:
+        away = cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual))
+        # three that are packed may come in any order
+        if away > 1 and not (away == 2 and not cost and hd != usual[1] and order != usual[2]):
             continue
         a, b, c = (split((q, k, v)[index], hd == usual[1]) for index in axes)
         a, b = turn(a), turn_keys(b)

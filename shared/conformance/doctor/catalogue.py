@@ -2,12 +2,12 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from shared.conformance.doctor import layers
-from shared.conformance.doctor.attention import as_attention, bases_of, projected, rotations
+from shared.conformance.doctor.attention import as_attention, bases_of, grouped, projected, rotations
 from shared.conformance.doctor.matching import laid_out, off
 from shared.conformance.doctor.settings import ACTIVATIONS, Known, Read, closest, weights_of
 from shared.conformance.doctor.tracing import Call, Trace
@@ -38,6 +38,49 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
     if text:
         return text
     return _of_dtype(call, side, port, reference, trace, known) or _of_weights(call, side, trace, known)
+
+
+def by_itself(call: Call, port: np.ndarray, trace: Trace, known: Known) -> tuple[str, np.ndarray] | None:
+    """The convention with which one layer makes a value of the reference out of what it read, and its own value then.
+
+    Nothing behind the layer is asked, so it is found beside other mistakes: kernels that are all transposed, say.
+    """
+    floats = [each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size]
+    if not floats:
+        return None
+    tolerance, weights = 1e-6 if port.dtype == np.float64 else 3e-5, weights_of(call.layer)
+    for settings in (
+        layers.norms(floats[0], weights, known.weights),
+        layers.linears(floats[0], weights),
+        _convolutions(call, weights, port, trace),
+    ):
+        values = {setting: laid_out(value, port.shape) for setting, value in settings if value.size == port.size}
+        gaps = (
+            (off(view, port), setting, order) for setting, some in values.items() for order, view in enumerate(some)
+        )
+        mine = _nearest(gaps)
+        if not mine or mine[0][0] > tolerance:
+            continue
+        found = []
+        for (_, own, order), (setting, some) in itertools.product(mine, values.items()):
+            # the reference may apply the activation in a function, which the trace doesn't see
+            as_ours = (*setting[:-1], own[-1]) if setting[-1] == "no activation" else setting
+            differing = [f"{a} in place of {b}" for a, b in zip(own, as_ours) if a != b]
+            is_other_activation = own[-1] in ACTIVATIONS and own[-1] != as_ours[-1]
+            if differing and not is_other_activation:
+                gap, _ = known.values.nearest(some[0])
+                found.append((gap, len(differing), "; ".join(differing), values[as_ours][order]))
+        near = _nearest(each for each in found if each[0] <= tolerance)
+        if near:
+            _, _, text, wanted = min(near, key=lambda each: each[1])
+            return text, wanted.astype(port.dtype)
+    return None
+
+
+def _nearest(found: Iterable[tuple]) -> list[tuple]:
+    """Those whose gap, the first entry, is the smallest but for rounding."""
+    found = list(found)
+    return [each for each in found if each[0] <= 4 * min(gap for gap, *_ in found) + 1e-15]
 
 
 def small_setting(call: Call, side: str, port: np.ndarray, reference: np.ndarray, known: Known) -> str:
@@ -141,7 +184,8 @@ def _norm_before(call: Call, trace: Trace, known: Known) -> str:
                 continue
             shifts = [each for other, each in known.weights.items() if each.shape == gain.shape and other != name]
             for value in layers.normalized(x, gain, shifts):
-                is_new = not any(each.shape == value.shape and off(each, value) < 1e-4 for each in seen)
+                # a norm of the port with other settings, an epsilon say, is there all the same
+                is_new = not any(each.shape == value.shape and off(each, value) < 0.1 for each in seen)
                 if is_new and known.values.nearest(value)[0] < 1e-5:
                     said = f"no norm in place of that of {name} before {block.path}"
                     return said + f": {NORM_ELSEWHERE[1]}" * _is_used(gain, trace)
@@ -260,7 +304,7 @@ def _glue(
         return text
     if text := _norm_left_out(port, reference, trace, known, tolerance):
         return text
-    gates = [*sources, *_before_activation(before[-6:], port.shape)]
+    gates = [*sources, *_before_activation(before[-6:], port.shape), *_halves(around, port.shape)]
     if text := _products(gates, port, reference, tolerance) or _flattened(port, reference, tolerance):
         return text
     for _, each in around:
@@ -281,7 +325,8 @@ def _glue(
     values = projected([each for _, each in around], lengths)
     behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
     turned_by = [*bases_of([owner]), *known.bases]
-    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind):
+    by_group = grouped([each for _, each in around], lengths, port.shape[-1])
+    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind, by_group):
         return text
     if (
         text := _factor(port, reference, tolerance)
@@ -357,6 +402,13 @@ def _all_before(trace: Trace, call: Call, side: str, port: np.ndarray) -> list[t
             name = trace.calls[number].path or "the model"
             found.append((f"what {name} reads" if at == "in" else name, value))
     return found[-_WIDE:]
+
+
+def _halves(around: list[tuple[str, np.ndarray]], shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray]]:
+    """The two halves of what is twice as wide, as a gate that is packed with what it lets through."""
+    for name, value in around:
+        if value.dtype.kind == "f" and value.shape == (*shape[:-1], 2 * shape[-1]):
+            yield from zip((f"the first half of {name}", f"the second half of {name}"), np.split(value, 2, axis=-1))
 
 
 def _before_activation(calls: list[Call], shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray]]:

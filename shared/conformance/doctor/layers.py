@@ -30,6 +30,10 @@ def norms(
         if name in weights
     ]
     if gain is None and not moving:
+        vectors = [each for each in weights.values() if each.shape == x.shape[-1:]]
+        if vectors and len(vectors) == len(weights) <= 2:  # a norm whose weights have names of their own
+            for order in itertools.permutations(vectors):
+                yield from norms(x, dict(zip(("weight", "bias"), order)), known)
         return
     size = len(gain) if gain is not None else len(moving[0])
     axis = next((each for each in (x.ndim - 1, 1) if x.ndim > 1 and x.shape[each] == size), None)

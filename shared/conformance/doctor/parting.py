@@ -8,6 +8,7 @@
    agrees then, is the place. The value stays there, and the search goes on behind it, so several mistakes are found one by one.
 """
 
+import itertools
 import math
 import textwrap
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from shared.evidence import short
 # A library that computes a part in float32 agrees in float64 to seven digits: worth a note, and no mistake.
 FLOAT32_INSIDE = 3e-7
 _MOST = 5  # partings that are listed
+_ALONE = 8  # layers, from the first value without a twin on, that are asked by themselves
 _TRIED = 30  # values of the reference that are tried in one place
 _NEAR = 2e-2  # one that is as near as this is probably meant
 
@@ -112,6 +114,7 @@ class _Search:
         self.floor = 1e-12 if kinds == {"float64"} else 2e-2 if kinds & {"float16", "bfloat16"} else 3e-6
         self.replaced: dict[Place, np.ndarray] = {}
         self.moved: list[np.ndarray] = []  # by how much each place was mended
+        self.passed: set[Place] = set()  # without a twin, and found to be right all the same
 
     def traced(self, replaced: dict[Place, np.ndarray]) -> Trace:
         return trace(self.port, *self.inputs, call=self.call_port, replace=replaced)
@@ -132,6 +135,11 @@ class _Search:
             start = self.first_open(now, agree)
             if start is None or len(partings) >= _MOST:
                 break
+            if self.is_small(now, start, partings, notes):
+                continue
+            if alone := self.alone(now, agree, start[0]):
+                partings.append(alone)
+                continue
             found = self.healing(now, agree, start)
             if found is None:
                 _, place, value = start
@@ -143,17 +151,12 @@ class _Search:
             difference = off(value, wanted)
             if self.is_echo(wanted - value):
                 continue  # the same mistake, in a sum that goes past the place where it was mended
-            small = difference < FLOAT32_INSIDE and self.floor < 1e-9
+            if difference < FLOAT32_INSIDE and self.floor < 1e-9:
+                self.note(now, place, value, wanted, partings, notes)
+                continue
             named = ""
             for number, side, _ in dict.fromkeys((place, found[0])):
-                call = now.calls[number]
-                if small:
-                    named = named or catalogue.small_setting(call, side, value, wanted, self.known)
-                else:
-                    named = named or catalogue.explain(call, side, value, wanted, now, self.known)
-            if small and not named:
-                notes.append(f"{said(now, place)} computes in float32 inside: it agrees to {short(difference)}")
-                continue
+                named = named or catalogue.explain(now.calls[number], side, value, wanted, now, self.known)
             where = said(now, place)
             if named.endswith(catalogue.RESIDUAL):
                 where = self.block_before(now, place, value) or where
@@ -162,6 +165,53 @@ class _Search:
                 notes.append("the search ends here: behind a norm that stands elsewhere, all values differ")
                 break
         return self.diagnosis(partings or self.at_the_end(notes), notes)
+
+    def is_small(
+        self, now: Trace, start: tuple[int, Place, np.ndarray], partings: list[Parting], notes: list[str]
+    ) -> bool:
+        """Whether a value is as near to the reference's as if a part were computed in float32; it is mended."""
+        _, place, value = start
+        difference, index = self.pool.nearest(value)
+        if difference >= FLOAT32_INSIDE or self.floor >= 1e-9:
+            return False
+        wanted = min(laid_out(self.pool.values[index][1], value.shape), key=lambda view: off(value, view))
+        self.replaced[place] = wanted.astype(value.dtype)
+        self.note(now, place, value, wanted, partings, notes)
+        return True
+
+    def note(
+        self,
+        now: Trace,
+        place: Place,
+        value: np.ndarray,
+        wanted: np.ndarray,
+        partings: list[Parting],
+        notes: list[str],
+    ) -> None:
+        """A difference as small as float32 makes: a setting of a norm, or else no mistake."""
+        difference, call = off(value, wanted), now.calls[place[0]]
+        if named := catalogue.small_setting(call, place[1], value, wanted, self.known):
+            partings.append(Parting(said(now, place), difference, named, (0, 0)))
+        else:
+            notes.append(f"{said(now, place)} agrees to {short(difference)}: one of the two computes in float32 inside")
+
+    def alone(self, now: Trace, agree: dict[Place, bool | None], start: int) -> Parting | None:
+        """The first layer of which a convention makes what the reference has, out of what it reads; its value is mended."""
+        opened = (
+            each
+            for each in now.places()
+            if each[0] >= start and each[1][1] == "out" and agree[each[1]] is False and each[1] not in self.replaced
+        )
+        for _, place, value in itertools.islice(opened, _ALONE):
+            call = now.calls[place[0]]
+            if any(each.inside == call.number for each in now.calls):
+                continue
+            if found := catalogue.by_itself(call, value, now, self.known):
+                named, wanted = found
+                self.replaced[place] = wanted
+                self.moved.append(wanted - value)
+                return Parting(said(now, place), off(value, wanted), named, (0, 0))
+        return None
 
     def bound(self, notes: list[str]) -> float:
         """How far outputs may be apart that agree; a part in float32, which a note says, makes it larger."""
@@ -240,7 +290,7 @@ class _Search:
         """The first value that has no twin and on which something depends that has none either."""
         rng = np.random.default_rng(0)
         for time, place, value in now.places():
-            if agree[place] is not False or place in self.replaced:
+            if agree[place] is not False or place in self.replaced or place in self.passed:
                 continue
             noise = rng.permutation(value.reshape(-1)).reshape(value.shape)  # of its own numbers: ids stay ids
             after = self.tried({**self.replaced, place: noise})
@@ -248,6 +298,7 @@ class _Search:
                 return time, place, value
             same = all(map(np.array_equal, now.outputs, after.outputs))
             if same or self.agreed_value_moves(now, after, agree, time):
+                self.passed.add(place)
                 continue
             return time, place, value
         return None
