@@ -140,7 +140,7 @@ def tracks(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def device_check(environment: Environment, arguments: argparse.Namespace) -> None:
-    """compare each layer and model of the PyTorch track on your accelerator with the CPU, in a table; DEVICE=cuda names one"""
+    """compare each layer and model of PyTorch, and of Keras on TensorFlow, on your accelerator with the CPU; DEVICE=cuda names one"""
     environment.set_up()
     options = ("--device", arguments.device) if arguments.device else ()
     environment.run(environment.python, "-m", "shared.conformance.devices", *options)

@@ -1,6 +1,7 @@
-"""Each layer, model and function of the PyTorch track on an accelerator, held against the CPU: `make device-check`."""
+"""Each layer, model and function of the PyTorch and Keras tracks on an accelerator, held against the CPU: `make device-check`."""
 
 import argparse
+import contextlib
 import copy
 import importlib
 import sys
@@ -8,14 +9,19 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 
 import shared
+from shared.arrays import as_numpy
 from shared.conformance.laws import relative_difference
 from shared.conformance.subjects import SUBJECTS, Subject
+from shared.frameworks.masks import in_keras
 
 # Both compute in float32, and add up in another order.
 BELOW = 1e-4
+# What TensorFlow calls the devices of PyTorch.
+IN_KERAS = {"cpu": "cpu:0", "cuda": "gpu:0", "mps": "gpu:0"}
+Values = dict[str, np.ndarray]
 
 
 class Row(NamedTuple):
@@ -35,70 +41,139 @@ class Row(NamedTuple):
         return f"{self.path:44} {found}{'' if self.ok else '   DIFFERS'}"
 
 
-def beside_the_cpu(
-    subject: Subject, device: torch.device, move: Callable[[Any, torch.device], Any] | None = None
-) -> Row:
+def beside_the_cpu(subject: Subject, run: Callable[[Subject, str, Any], tuple[Values, Any]], device: str) -> Row:
     """A subject with the same weights, inputs and upstream gradients on a device and on the CPU.
 
     Args:
-        move: puts a layer or a tensor there; its own `to` if not given.
+        run: `in_pytorch` or `in_keras_layers`: the output and the gradients on a device, and the weights for the next one.
+        device: as PyTorch calls it, such as cuda or mps.
     """
-    move = move or (lambda thing, where: thing.to(where))
-    here = subject.made(_of, "pytorch")
-    given = subject.named if subject.is_layer else subject.arguments
-    arrays = {name: torch.tensor(array) for name, array in subject.draw(0, "float32").items()}
-    results = []
     try:
-        for where in (torch.device("cpu"), device):
-            layer = move(copy.deepcopy(here).eval(), where) if subject.is_layer else here
-            tensors = {name: move(tensor, where).detach() for name, tensor in arrays.items()}
-            for tensor in tensors.values():
-                tensor.requires_grad_(tensor.is_floating_point())
-            output = layer(**tensors, **given)
-            output = output[0] if isinstance(output, tuple | list) else output
-            results.append((output.detach().cpu(), _gradients(layer, tensors, output, where)))
-    except (RuntimeError, TypeError) as error:  # what an accelerator can't do is a row of the table
+        expected, weights = run(subject, "cpu", None)
+        found, _ = run(subject, device, weights)
+    except Exception as error:  # noqa: BLE001 - what an accelerator can't do is a row of the table
         return Row(subject.path, 0.0, 0.0, f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
-    (expected, theirs), (found, ours) = results
-    if ours.keys() != theirs.keys():
-        return Row(subject.path, 0.0, 0.0, f"other gradients: {', '.join(sorted(ours.keys() ^ theirs.keys()))}")
-    gradients = max((relative_difference(ours[name], theirs[name]) for name in theirs), default=0.0)
-    return Row(subject.path, relative_difference(found, expected), gradients, "")
+    if found.keys() != expected.keys():
+        return Row(subject.path, 0.0, 0.0, f"other gradients: {', '.join(sorted(found.keys() ^ expected.keys()))}")
+    differences = {name: relative_difference(found[name], expected[name]) for name in expected}
+    return Row(subject.path, differences.pop("output"), max(differences.values(), default=0.0), "")
 
 
-def _of(path: str) -> Any:
-    module, _, name = path.partition(".")
-    return getattr(importlib.import_module(f"shared.pytorch.{module}"), name)
+def in_pytorch(subject: Subject, device: str, layer: Any) -> tuple[Values, Any]:
+    """The output and the gradients of a subject on a device of PyTorch; a layer that is given is copied."""
+    import torch
+
+    layer = layer or subject.made(_of("pytorch"), "pytorch")
+    here = copy.deepcopy(layer).eval().to(device) if subject.is_layer else layer
+    tensors = {name: torch.tensor(array, device=device) for name, array in subject.draw(0, "float32").items()}
+    for tensor in tensors.values():
+        tensor.requires_grad_(tensor.is_floating_point())
+    output = _first(here(**tensors, **(subject.named if subject.is_layer else subject.arguments)))
+    values = {"output": as_numpy(output)}
+    if output.requires_grad:
+        output.backward(torch.tensor(_upstream(output.shape), device=device, dtype=output.dtype))
+        weights = dict(here.named_parameters()) if subject.is_layer else {}
+        gradients = {name: each.grad for name, each in {**tensors, **weights}.items() if each.grad is not None}
+        values |= {f"gradient of {name}": as_numpy(each) for name, each in gradients.items()}
+    return values, layer
 
 
-def _gradients(
-    layer: Any, tensors: dict[str, torch.Tensor], output: torch.Tensor, where: torch.device
-) -> dict[str, torch.Tensor]:
-    """Those of the inputs and of the weights, for an upstream gradient that is the same everywhere."""
-    if not output.requires_grad:
-        return {}
-    upstream = torch.randn(output.shape, generator=torch.Generator().manual_seed(1)).to(where)
-    output.backward(upstream.to(output.dtype))
-    weights = dict(layer.named_parameters()) if isinstance(layer, torch.nn.Module) else {}
-    return {name: each.grad.cpu() for name, each in {**tensors, **weights}.items() if each.grad is not None}
+def in_keras_layers(subject: Subject, device: str, weights: list[np.ndarray] | None) -> tuple[Values, list[np.ndarray]]:
+    """The output and the gradients of a subject on a device of TensorFlow, with weights if they are given."""
+    import keras
+    import tensorflow as tf
+
+    name = IN_KERAS[device]
+    with keras.device(name):
+        layer = subject.made(_of("keras"), "keras")
+        arrays = {each: tf.convert_to_tensor(array) for each, array in subject.draw(0, "float32").items()}
+        own = subject.named if subject.is_layer else subject.arguments
+        given = in_keras(getattr(layer, "call", layer), arrays | dict(own))
+        variables = []
+        if subject.is_layer:
+            layer(**given)  # which makes the weights
+            if weights is not None:
+                layer.set_weights(weights)
+            variables = [each.value for each in layer.trainable_variables]
+        sources = [each for each in arrays.values() if each.dtype.is_floating] + variables
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            output = _first(layer(**given))
+        if not output.device.lower().endswith(name):
+            raise RuntimeError(f"computed on {output.device}")
+        values = {"output": as_numpy(output)}
+        if output.dtype.is_floating:
+            upstream = tf.convert_to_tensor(_upstream(output.shape), output.dtype)
+            gradients = tape.gradient(output, sources, output_gradients=upstream)
+            found = enumerate(each for each in gradients if each is not None)
+            values |= {f"gradient {place}": as_numpy(tf.convert_to_tensor(each)) for place, each in found}
+    return values, layer.get_weights() if subject.is_layer else []
+
+
+def _of(track: str) -> Callable[[str], Any]:
+    def of(path: str) -> Any:
+        module, _, name = path.partition(".")
+        return getattr(importlib.import_module(f"shared.{track}.{module}"), name)
+
+    return of
+
+
+def _first(output: Any) -> Any:
+    return output[0] if isinstance(output, tuple | list) else output
+
+
+def _upstream(shape: tuple[int, ...]) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=tuple(shape)).astype("float32")
+
+
+def accelerators(named: str | None) -> dict[str, str]:
+    """Track -> the device to compare, as PyTorch calls it: the one that is named, or what each framework finds."""
+    found = {}
+    with contextlib.suppress(ModuleNotFoundError):
+        import torch  # noqa: F401
+
+        device = named or shared.best_device().type
+        found |= {"pytorch": device} if named or device != "cpu" else {}
+    with contextlib.suppress(ModuleNotFoundError):
+        import keras  # noqa: F401
+        import tensorflow as tf
+
+        found |= {"keras": named or "cuda"} if named or tf.config.list_physical_devices("GPU") else {}
+    return found
 
 
 def main() -> None:
+    import shared.notebook  # noqa: F401 - a safe order of imports, quiet libraries
+
     parser = argparse.ArgumentParser(prog="python -m shared.conformance.devices", description=__doc__)
-    parser.add_argument("--device", help="such as cuda or mps; the accelerator that PyTorch finds, if not given")
+    parser.add_argument("--device", choices=IN_KERAS, help="the accelerator that each framework finds, if not given")
     named = parser.parse_args().device
-    device = torch.device(named) if named else shared.best_device()
-    if device.type == "cpu" and not named:
-        sys.exit("PyTorch finds no accelerator here. To see the check itself, compare the CPU with itself: DEVICE=cpu")
-    torch.backends.cudnn.allow_tf32 = False  # which has ten bits of a float32's 23
+    found = accelerators(named)
+    if not found:
+        sys.exit(
+            "no framework finds an accelerator here. To see the check itself, compare the CPU with itself: DEVICE=cpu"
+        )
     start = time.perf_counter()
-    rows = [beside_the_cpu(subject, device) for subject in SUBJECTS if "pytorch" in subject.tracks]
-    print(
-        f"{device} beside the CPU, PyTorch {torch.__version__}, largest relative differences in float32, below {BELOW:g}:"
-    )
-    print(*rows, sep="\n")
+    print(f"Beside the CPU, largest relative differences in float32, below {BELOW:g}:")
+    rows = []
+    for track, device in found.items():
+        if track == "pytorch":
+            import torch
+
+            torch.backends.cudnn.allow_tf32 = False  # which has ten bits of a float32's 23
+            run, title = in_pytorch, f"PyTorch {torch.__version__} on {device}"
+        else:
+            import tensorflow as tf
+
+            tf.config.experimental.enable_tensor_float_32_execution(False)
+            run, title = in_keras_layers, f"Keras on TensorFlow {tf.__version__}, {IN_KERAS[device]}"
+        print(f"\n{title}")
+        for subject in SUBJECTS:
+            if track in subject.tracks:
+                rows.append(beside_the_cpu(subject, run, device))
+                print(rows[-1], flush=True)
     wrong = sum(not row.ok for row in rows)
-    print(f"{len(rows) - wrong} of {len(rows)} agree, in {time.perf_counter() - start:.0f} s")
+    print(f"\n{len(rows) - wrong} of {len(rows)} agree, in {time.perf_counter() - start:.0f} s")
     sys.exit(1 if wrong else 0)
 
 

@@ -1,37 +1,58 @@
 """The table of `make device-check`: the CPU beside itself agrees, and a device that computes something else doesn't."""
 
+import numpy as np
 import pytest
-import torch
 
-from shared.conformance.devices import beside_the_cpu
+from shared.conformance import devices
+from shared.conformance.devices import beside_the_cpu, in_keras_layers, in_pytorch
 from shared.conformance.subjects import SUBJECTS
 
-CPU = torch.device("cpu")
-CHOSEN = [
-    each for each in SUBJECTS if each.path in ("einops.LeNet", "gpt.GPTModel", "attention.scaled_dot_product_attention")
+CHOSEN = ("einops.LeNet", "gpt.GPTModel", "attention.scaled_dot_product_attention")
+RUNS = [
+    pytest.param(in_pytorch, "pytorch", id="pytorch"),
+    pytest.param(in_keras_layers, "keras", id="keras"),  # on TensorFlow
 ]
 
 
-@pytest.mark.parametrize("subject", CHOSEN, ids=lambda subject: subject.path)
-def test_the_cpu_agrees_with_itself_and_another_number_is_noticed(subject):
-    row = beside_the_cpu(subject, CPU)
+def subject(path: str, track: str):
+    return next(each for each in SUBJECTS if each.path == path and track in each.tracks)
+
+
+@pytest.mark.parametrize("run, track", RUNS)
+@pytest.mark.parametrize("path", CHOSEN)
+def test_the_cpu_agrees_with_itself_and_another_number_is_noticed(run, track, path):
+    chosen = subject(path, track)
+    row = beside_the_cpu(chosen, run, "cpu")
     assert row.ok and row.output == row.gradients == 0 and "DIFFERS" not in str(row)
+    values, _ = run(chosen, "cpu", None)
+    assert len(values) > 1  # gradients, too
+    for changed, array in values.items():
+        other = values | {changed: 2 * array}
+        row = beside_the_cpu(
+            chosen, lambda _, device, __, other=other: (values if device == "cpu" else other, None), "cuda"
+        )
+        if np.abs(array).max() > devices.BELOW:  # the gradient of a key's bias is zero
+            assert not row.ok and "DIFFERS" in str(row), changed
 
-    def move(thing, where):
-        """To a device, `cpu:0`, whose numbers are 1 % too large."""
-        if where == CPU or (isinstance(thing, torch.Tensor) and not thing.is_floating_point()):
-            return thing
-        if isinstance(thing, torch.Tensor):
-            return thing * 1.01
-        with torch.no_grad():
-            for weight in thing.parameters():
-                weight.mul_(1.01)
-        return thing
 
-    row = beside_the_cpu(subject, torch.device("cpu", 0), move)
-    assert not row.ok and "DIFFERS" in str(row)
+def test_a_gradient_that_one_device_lacks_is_named():
+    def without_one(subject, device, weights):
+        values, weights = in_pytorch(subject, "cpu", weights)
+        if device != "cpu":
+            del values["gradient of query"]
+        return values, weights
+
+    row = beside_the_cpu(subject(CHOSEN[2], "pytorch"), without_one, "cuda")
+    assert not row.ok and row.problem == "other gradients: gradient of query"
 
 
 def test_what_a_device_cannot_do_is_a_row():
-    row = beside_the_cpu(CHOSEN[0], torch.device("meta"))
+    row = beside_the_cpu(subject(CHOSEN[0], "pytorch"), in_pytorch, "meta")
     assert not row.ok and "NotImplementedError" in row.problem and "DIFFERS" in str(row)
+
+
+def test_what_tensorflow_computes_elsewhere_is_a_row(monkeypatch):
+    """TensorFlow takes another device in silence where it doesn't find the one that is asked for."""
+    monkeypatch.setitem(devices.IN_KERAS, "cuda", "gpu:7")
+    row = beside_the_cpu(subject(CHOSEN[0], "keras"), in_keras_layers, "cuda")
+    assert not row.ok and "computed on" in row.problem
