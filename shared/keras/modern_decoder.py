@@ -337,6 +337,8 @@ def _norm(config: ModernConfig, is_there: bool, dtype: Any) -> layers.Layer:
 class ModernDecoder(private.ReadsIds, keras.Model):
     """A decoder as published families have it, from their sizes and conventions.
 
+    With dtype="float64" it returns float64 on TensorFlow, and float32 on Keras' other
+    backends, whose norms compute in float32.
     Source: Touvron et al. 2023, section 2.2, for the plan.
     """
 

@@ -282,13 +282,22 @@ from .embeddings import TokenEmbedding
 from .gpt import KVCache
 
 # %% ../../notebooks/18_modern_decoder/numpy.ipynb #later-frequencies
+_LENGTH = "original_max_position_embeddings"
+# what each kind of scaling needs beside its rope_type
+_SCALING_KEYS = {
+    "linear": ("factor",),
+    "llama3": ("factor", _LENGTH, "low_freq_factor", "high_freq_factor"),
+    "yarn": ("factor", _LENGTH),
+}
+
+
 def scaled_frequencies(
     head_dim: int, theta: float | None, scaling: dict | None = None
 ) -> tuple[ndarray, float]:
     """The frequencies of a block, and what turned queries and keys are multiplied by.
 
     theta None turns nothing. scaling is what a config.json calls rope_parameters, with
-    rope_type "linear", "llama3" or "yarn"; ValueError for another.
+    rope_type "linear", "llama3" or "yarn"; ValueError for another, or for a missing key.
     Source: Peng et al. 2023, section 3 (YaRN); Hugging Face's modeling_rope_utils.
     """
     if theta is None:
@@ -296,11 +305,14 @@ def scaled_frequencies(
     frequencies = rotary_frequencies(head_dim, theta)
     if scaling is None:
         return frequencies, 1.0
-    check_choice(("linear", "llama3", "yarn"), rope_type=scaling["rope_type"])
+    check_choice(_SCALING_KEYS, rope_type=scaling.get("rope_type"))
+    missing = [key for key in _SCALING_KEYS[scaling["rope_type"]] if key not in scaling]
+    if missing:
+        raise ValueError(f"scaling={scaling!r}: {', '.join(missing)} is missing")
     factor, multiplier = scaling["factor"], 1.0
 
     # 1 which pairs keep their speed: 1 all of it, 0 none
-    length = scaling.get("original_max_position_embeddings")
+    length = scaling.get(_LENGTH)
     if scaling["rope_type"] == "linear":
         kept = 0.0
     elif scaling["rope_type"] == "llama3":

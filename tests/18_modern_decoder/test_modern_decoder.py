@@ -262,6 +262,25 @@ def test_a_record_with_an_activation_that_nothing_applies_is_refused(changed):
         record(1, **changed)
 
 
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 16, "low_freq_factor": 1.0}
+
+
+@pytest.mark.parametrize("module, array, name", TRACKS)
+@pytest.mark.parametrize(
+    "scaling, named",
+    [
+        ({"factor": 8.0}, "rope_type=None: expected one of 'linear', 'llama3', 'yarn'"),
+        ({"rope_type": "dynamic", "factor": 8.0}, "rope_type='dynamic': expected one of"),
+        ({"rope_type": "linear"}, "factor is missing"),
+        (LLAMA3, "high_freq_factor is missing"),
+        ({"rope_type": "yarn", "factor": 4.0}, "original_max_position_embeddings is missing"),
+    ],
+)
+def test_a_scaling_that_lacks_something_is_refused(module, array, name, scaling, named):
+    with pytest.raises(ValueError, match=named):
+        module.ModernDecoder(record(1, scalings=(scaling,)))
+
+
 @pytest.mark.parametrize("module, array, name", TRACKS)
 def test_room_for_no_position_is_refused(module, array, name, tmp_path):
     saved("llama", tmp_path)
