@@ -344,7 +344,7 @@ def main() -> None:
     parts["lab"].add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     parts["test"].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
     parts["test"].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
-    parts["device-check"].add_argument("--device", help="such as cuda or mps; what PyTorch finds, if not given")
+    parts["device-check"].add_argument("--device", help="cuda or mps; what each framework finds, if not given")
     parts["test-seeds"].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
     for name in ("evidence", "run"):
         parts[name].add_argument("notebooks", nargs="*", help="paths; all of them when none is given")

@@ -17,10 +17,10 @@ from shared.conformance.laws import relative_difference
 from shared.conformance.subjects import SUBJECTS, Subject
 from shared.frameworks.masks import in_keras
 
-# Both compute in float32, and add up in another order.
+# What rounding explains: both compute in float32, and add up in another order. Relative to the largest number, or to 1.
 BELOW = 1e-4
 # What TensorFlow calls the devices of PyTorch.
-IN_KERAS = {"cpu": "cpu:0", "cuda": "gpu:0", "mps": "gpu:0"}
+ON_TENSORFLOW = {"cpu": "cpu:0", "cuda": "gpu:0", "mps": "gpu:0"}
 Values = dict[str, np.ndarray]
 
 
@@ -45,25 +45,26 @@ def beside_the_cpu(subject: Subject, run: Callable[[Subject, str, Any], tuple[Va
     """A subject with the same weights, inputs and upstream gradients on a device and on the CPU.
 
     Args:
-        run: `in_pytorch` or `in_keras_layers`: the output and the gradients on a device, and the weights for the next one.
+        run: `run_pytorch` or `run_keras`: the output and the gradients on a device, and what the next device is given to have
+            the same weights.
         device: as PyTorch calls it, such as cuda or mps.
     """
     try:
-        expected, weights = run(subject, "cpu", None)
-        found, _ = run(subject, device, weights)
+        expected, same = run(subject, "cpu", None)
+        found, _ = run(subject, device, same)
     except Exception as error:  # noqa: BLE001 - what an accelerator can't do is a row of the table
-        return Row(subject.path, 0.0, 0.0, f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
+        return Row(subject.path, 0.0, 0.0, f"{type(error).__name__}: {str(error).partition(chr(10))[0][:120]}")
     if found.keys() != expected.keys():
         return Row(subject.path, 0.0, 0.0, f"other gradients: {', '.join(sorted(found.keys() ^ expected.keys()))}")
     differences = {name: relative_difference(found[name], expected[name]) for name in expected}
     return Row(subject.path, differences.pop("output"), max(differences.values(), default=0.0), "")
 
 
-def in_pytorch(subject: Subject, device: str, layer: Any) -> tuple[Values, Any]:
-    """The output and the gradients of a subject on a device of PyTorch; a layer that is given is copied."""
+def run_pytorch(subject: Subject, device: str, layer: Any) -> tuple[Values, Any]:
+    """The output and the gradients of a subject on a device of PyTorch, of a copy of the layer if one is given."""
     import torch
 
-    layer = layer or subject.made(_of("pytorch"), "pytorch")
+    layer = subject.made(_of("pytorch"), "pytorch") if layer is None else layer
     here = copy.deepcopy(layer).eval().to(device) if subject.is_layer else layer
     tensors = {name: torch.tensor(array, device=device) for name, array in subject.draw(0, "float32").items()}
     for tensor in tensors.values():
@@ -78,24 +79,24 @@ def in_pytorch(subject: Subject, device: str, layer: Any) -> tuple[Values, Any]:
     return values, layer
 
 
-def in_keras_layers(subject: Subject, device: str, weights: list[np.ndarray] | None) -> tuple[Values, list[np.ndarray]]:
+def run_keras(subject: Subject, device: str, weights: list[np.ndarray] | None) -> tuple[Values, list[np.ndarray]]:
     """The output and the gradients of a subject on a device of TensorFlow, with weights if they are given."""
     import keras
     import tensorflow as tf
 
-    name = IN_KERAS[device]
+    name = ON_TENSORFLOW[device]
     with keras.device(name):
         layer = subject.made(_of("keras"), "keras")
         arrays = {each: tf.convert_to_tensor(array) for each, array in subject.draw(0, "float32").items()}
         own = subject.named if subject.is_layer else subject.arguments
         given = in_keras(getattr(layer, "call", layer), arrays | dict(own))
-        variables = []
+        sources = {name: each for name, each in arrays.items() if each.dtype.is_floating}
         if subject.is_layer:
             layer(**given)  # which makes the weights
             if weights is not None:
                 layer.set_weights(weights)
-            variables = [each.value for each in layer.trainable_variables]
-        sources = [each for each in arrays.values() if each.dtype.is_floating] + variables
+            sources |= {f"weight {place}": each.value for place, each in enumerate(layer.trainable_variables)}
+        names, sources = list(sources), list(sources.values())
         with tf.GradientTape() as tape:
             tape.watch(sources)
             output = _first(layer(**given))
@@ -105,12 +106,14 @@ def in_keras_layers(subject: Subject, device: str, weights: list[np.ndarray] | N
         if output.dtype.is_floating:
             upstream = tf.convert_to_tensor(_upstream(output.shape), output.dtype)
             gradients = tape.gradient(output, sources, output_gradients=upstream)
-            found = enumerate(each for each in gradients if each is not None)
-            values |= {f"gradient {place}": as_numpy(tf.convert_to_tensor(each)) for place, each in found}
+            found = {name: each for name, each in zip(names, gradients) if each is not None}
+            values |= {f"gradient of {name}": as_numpy(tf.convert_to_tensor(each)) for name, each in found.items()}
     return values, layer.get_weights() if subject.is_layer else []
 
 
 def _of(track: str) -> Callable[[str], Any]:
+    """What gives a class or function of a track by its path."""
+
     def of(path: str) -> Any:
         module, _, name = path.partition(".")
         return getattr(importlib.import_module(f"shared.{track}.{module}"), name)
@@ -133,12 +136,14 @@ def accelerators(named: str | None) -> dict[str, str]:
         import torch  # noqa: F401
 
         device = named or shared.best_device().type
-        found |= {"pytorch": device} if named or device != "cpu" else {}
+        if named or device != "cpu":
+            found["pytorch"] = device
     with contextlib.suppress(ModuleNotFoundError):
         import keras  # noqa: F401
         import tensorflow as tf
 
-        found |= {"keras": named or "cuda"} if named or tf.config.list_physical_devices("GPU") else {}
+        if named or tf.config.list_physical_devices("GPU"):
+            found["keras"] = named or "cuda"
     return found
 
 
@@ -146,7 +151,9 @@ def main() -> None:
     import shared.notebook  # noqa: F401 - a safe order of imports, quiet libraries
 
     parser = argparse.ArgumentParser(prog="python -m shared.conformance.devices", description=__doc__)
-    parser.add_argument("--device", choices=IN_KERAS, help="the accelerator that each framework finds, if not given")
+    parser.add_argument(
+        "--device", choices=ON_TENSORFLOW, help="if not given, the accelerator that each framework finds"
+    )
     named = parser.parse_args().device
     found = accelerators(named)
     if not found:
@@ -154,19 +161,19 @@ def main() -> None:
             "no framework finds an accelerator here. To see the check itself, compare the CPU with itself: DEVICE=cpu"
         )
     start = time.perf_counter()
-    print(f"Beside the CPU, largest relative differences in float32, below {BELOW:g}:")
+    print(f"Beside the CPU, largest differences in float32, relative to the largest number or to 1, below {BELOW:g}:")
     rows = []
     for track, device in found.items():
         if track == "pytorch":
             import torch
 
-            torch.backends.cudnn.allow_tf32 = False  # which has ten bits of a float32's 23
-            run, title = in_pytorch, f"PyTorch {torch.__version__} on {device}"
+            torch.backends.cudnn.allow_tf32 = False  # TF32 keeps ten of float32's 23 bits
+            run, title = run_pytorch, f"PyTorch {torch.__version__} on {device}"
         else:
             import tensorflow as tf
 
             tf.config.experimental.enable_tensor_float_32_execution(False)
-            run, title = in_keras_layers, f"Keras on TensorFlow {tf.__version__}, {IN_KERAS[device]}"
+            run, title = run_keras, f"Keras on TensorFlow {tf.__version__}, {ON_TENSORFLOW[device]}"
         print(f"\n{title}")
         for subject in SUBJECTS:
             if track in subject.tracks:

@@ -8,8 +8,8 @@ The questions of chapter 06 are in 06.toml:
     right = "a"
     computed = "06_attention/numpy#pitfalls-width"
 
-`computed` is the cell that shows it: each number of the right option is in its stored output, which the tests make sure of.
-Between backticks is code, between asterisks what is stressed.
+`computed` is the cell that shows the right answer: each number of that option is in its stored output, which the tests make
+sure of. `x` is code, *x* is stressed.
 """
 
 import html
@@ -32,7 +32,7 @@ class Question:
         ask: the question.
         options: letter -> what it says, and why that is right or wrong.
         right: the letter of the right option.
-        computed: the cell that shows it, such as "06_attention/numpy#pitfalls-width".
+        computed: the cell that shows the right answer, such as "06_attention/numpy#pitfalls-width".
     """
 
     ask: str
@@ -58,7 +58,7 @@ class Quiz:
         for number, question in enumerate(self.questions, start=1):
             yield f"<p><strong>{number}.</strong> {_as_html(question.ask)}</p>"
             for letter, (says, because) in question.options.items():
-                verdict = "Right." if letter == question.right else "No."
+                verdict = "Right." if letter == question.right else "Wrong."
                 yield f"<details><summary>{letter}) {_as_html(says)}</summary>"
                 yield f"<p><strong>{verdict}</strong> {_as_html(because)}</p></details>"
 
@@ -70,19 +70,18 @@ class Quiz:
             parts.append(f"**{number}.** {question.ask}\n\n{options}")
         parts.append("## Answers")
         for number, question in enumerate(self.questions, start=1):
-            reasons = "\n".join(
-                f"- {f'**{letter})**' if letter == question.right else f'{letter})'} {because}"
-                for letter, (_, because) in question.options.items()
-            )
+            marks = {letter: f"{letter})" for letter in question.options} | {question.right: f"**{question.right})**"}
+            reasons = "\n".join(f"- {marks[letter]} {because}" for letter, (_, because) in question.options.items())
             parts.append(f"**{number}.** The right answer is {question.right}).\n\n{reasons}")
         return "\n\n".join(parts) + "\n"
 
 
 def quiz(chapter: str) -> Quiz:
     """The five questions of a chapter, such as "06"; open an option to see whether it's right, and why."""
+    known = chapters()
+    if chapter not in known:
+        raise ValueError(f"there is no quiz {chapter!r}: expected one of {', '.join(known)}")
     path = FOLDER / f"{chapter}.toml"
-    if chapter not in chapters():
-        raise ValueError(f"there is no quiz {chapter!r}: expected one of {', '.join(chapters())}")
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("question", [])
     return Quiz(chapter, tuple(_question(row, f"{path.name}, question {n}") for n, row in enumerate(rows, start=1)))
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from shared.conformance import devices
-from shared.conformance.devices import beside_the_cpu, in_keras_layers, in_pytorch
+from shared.conformance.devices import beside_the_cpu, run_keras, run_pytorch
 from shared.conformance.subjects import SUBJECTS
 
 CHOSEN = ("einops.LeNet", "gpt.GPTModel", "attention.scaled_dot_product_attention")
 RUNS = [
-    pytest.param(in_pytorch, "pytorch", id="pytorch"),
-    pytest.param(in_keras_layers, "keras", id="keras"),  # on TensorFlow
+    pytest.param(run_pytorch, "pytorch", id="pytorch"),
+    pytest.param(run_keras, "keras", id="keras"),  # on TensorFlow
 ]
 
 
@@ -37,7 +37,7 @@ def test_the_cpu_agrees_with_itself_and_another_number_is_noticed(run, track, pa
 
 def test_a_gradient_that_one_device_lacks_is_named():
     def without_one(subject, device, weights):
-        values, weights = in_pytorch(subject, "cpu", weights)
+        values, weights = run_pytorch(subject, "cpu", weights)
         if device != "cpu":
             del values["gradient of query"]
         return values, weights
@@ -47,12 +47,12 @@ def test_a_gradient_that_one_device_lacks_is_named():
 
 
 def test_what_a_device_cannot_do_is_a_row():
-    row = beside_the_cpu(subject(CHOSEN[0], "pytorch"), in_pytorch, "meta")
+    row = beside_the_cpu(subject(CHOSEN[0], "pytorch"), run_pytorch, "meta")
     assert not row.ok and "NotImplementedError" in row.problem and "DIFFERS" in str(row)
 
 
 def test_what_tensorflow_computes_elsewhere_is_a_row(monkeypatch):
     """TensorFlow takes another device in silence where it doesn't find the one that is asked for."""
-    monkeypatch.setitem(devices.IN_KERAS, "cuda", "gpu:7")
-    row = beside_the_cpu(subject(CHOSEN[0], "keras"), in_keras_layers, "cuda")
+    monkeypatch.setitem(devices.ON_TENSORFLOW, "cuda", "gpu:7")
+    row = beside_the_cpu(subject(CHOSEN[0], "keras"), run_keras, "cuda")
     assert not row.ok and "computed on" in row.problem

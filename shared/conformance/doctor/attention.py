@@ -44,30 +44,32 @@ def projected(values: list[np.ndarray], lengths: set[int]) -> list[list[Projecte
 
 
 def grouped(values: list[np.ndarray], lengths: set[int], width: int) -> list[list[Projected]]:
-    """What may be packed group by group: the queries of a group, its key, its value; queries and keys also as a norm has left them.
+    """Triples of query, key and value out of a kernel that is packed group by group: a group's queries, its key, its value.
+
+    Queries and keys are there as they are, and as a norm behind the kernel has left them.
 
     Args:
-        width: of all heads together.
+        width: of the queries of all heads together.
     """
-    found = []
     values = [each.astype(float) for each in values if each.dtype.kind == "f" and each.ndim > 2]
+    found = []
     for packed in values:
-        over = packed.shape[-1] - width
-        if packed.ndim != 3 or packed.shape[1] not in lengths or over <= 0 or 2 * width % over:
+        shape, more = packed.shape[:2], packed.shape[-1] - width  # keys and values: 2 · groups · head_dim
+        if packed.ndim != 3 or packed.shape[1] not in lengths or more <= 0 or 2 * width % more:
             continue
-        each, shape = 2 * width // over, packed.shape[:2]  # queries of a group
-        for groups in range(1, width // each + 1):
-            if width % (each * groups) or width == each * groups:
-                continue
-            parts = packed.reshape(*shape, groups, each + 2, -1)
+        normed = [each for each in values if each.ndim > 3 and each.shape[:2] == shape]
+        per_group = 2 * width // more
+        for groups in range(1, width // per_group + 1):
+            if width % (per_group * groups) or width == per_group * groups:
+                continue  # no whole head_dim, or one of 1
+            parts = packed.reshape(*shape, groups, per_group + 2, -1)
             query, key, value = (
-                parts[:, :, :, index].reshape(*shape, -1) for index in (slice(0, each), each, each + 1)
+                parts[:, :, :, index].reshape(*shape, -1) for index in (slice(0, per_group), per_group, per_group + 1)
             )
-            normed = [other for other in values if other.ndim > 3 and other.shape[:2] == shape]
-            queries = [query, *(other.reshape(*shape, -1) for other in normed if other.size == query.size)]
-            keys = [key, *(other.reshape(*shape, -1) for other in normed if other.size == key.size)]
+            queries = [query, *(each.reshape(*shape, -1) for each in normed if each.size == query.size)]
+            keys = [key, *(each.reshape(*shape, -1) for each in normed if each.size == key.size)]
             for q, k in itertools.product(queries, keys):
-                found.append([Projected(q, each * groups), Projected(k, groups), Projected(value, groups)])
+                found.append([Projected(q, per_group * groups), Projected(k, groups), Projected(value, groups)])
     return found
 
 

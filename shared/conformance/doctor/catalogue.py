@@ -9,7 +9,7 @@ import numpy as np
 from shared.conformance.doctor import layers
 from shared.conformance.doctor.attention import as_attention, bases_of, grouped, projected, rotations
 from shared.conformance.doctor.matching import laid_out, off
-from shared.conformance.doctor.settings import ACTIVATIONS, Known, Read, closest, weights_of
+from shared.conformance.doctor.settings import ACTIVATIONS, Known, Read, Setting, closest, weights_of
 from shared.conformance.doctor.tracing import Call, Trace
 
 # Where a norm stands elsewhere, all that follows differs, and nothing that is found behind it says more.
@@ -28,7 +28,7 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
     """
     if not port.ndim:
         return ""
-    tolerance = 1e-6 if port.dtype == np.float64 else 3e-5
+    tolerance = _tolerance(port)
     if side == "out" and (
         text := layers.of_table(call, known.weights, port, reference, tolerance)
         or _of_leaf(call, port, reference, trace, known, tolerance)
@@ -41,46 +41,61 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
 
 
 def by_itself(call: Call, port: np.ndarray, trace: Trace, known: Known) -> tuple[str, np.ndarray] | None:
-    """The convention with which one layer makes a value of the reference out of what it read, and its own value then.
+    """The convention with which one layer makes a value of the reference out of what it read, and that value; None if none does.
 
-    Nothing behind the layer is asked, so it is found beside other mistakes: kernels that are all transposed, say.
+    Later layers aren't asked, so it is found beside other mistakes: kernels that are all transposed, say.
+
+    Args:
+        port: what the layer returned.
+        trace, known: the port's calls, and what the reference is made of.
     """
-    floats = [each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size]
-    if not floats:
+    x = next((each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size), None)
+    if x is None:
         return None
-    tolerance, weights = 1e-6 if port.dtype == np.float64 else 3e-5, weights_of(call.layer)
+    tolerance, weights = _tolerance(port), weights_of(call.layer)
     for settings in (
-        layers.norms(floats[0], weights, known.weights),
-        layers.linears(floats[0], weights),
+        layers.norms(x, weights, known.weights),
+        layers.linears(x, weights),
         _convolutions(call, weights, port, trace),
     ):
         values = {setting: laid_out(value, port.shape) for setting, value in settings if value.size == port.size}
-        gaps = (
-            (off(view, port), setting, order) for setting, some in values.items() for order, view in enumerate(some)
+        own = _nearest(
+            (off(view, port), setting, order) for setting, views in values.items() for order, view in enumerate(views)
         )
-        mine = _nearest(gaps)
-        if not mine or mine[0][0] > tolerance:
-            continue
-        found = []
-        for (_, own, order), (setting, some) in itertools.product(mine, values.items()):
-            # the reference may apply the activation in a function, which the trace doesn't see
-            as_ours = (*setting[:-1], own[-1]) if setting[-1] == "no activation" else setting
-            differing = [f"{a} in place of {b}" for a, b in zip(own, as_ours) if a != b]
-            is_other_activation = own[-1] in ACTIVATIONS and own[-1] != as_ours[-1]
-            if differing and not is_other_activation:
-                gap, _ = known.values.nearest(some[0])
-                found.append((gap, len(differing), "; ".join(differing), values[as_ours][order]))
-        near = _nearest(each for each in found if each[0] <= tolerance)
-        if near:
-            _, _, text, wanted = min(near, key=lambda each: each[1])
-            return text, wanted.astype(port.dtype)
+        if own and own[0][0] <= tolerance:
+            found = (each for _, mine, order in own for each in _other_settings(mine, order, values, known))
+            if near := _nearest(each for each in found if each[0] <= tolerance):
+                _, _, text, wanted = min(near, key=lambda each: each[1])
+                return text, wanted.astype(port.dtype)
     return None
 
 
+def _other_settings(
+    mine: Setting, order: int, values: dict[Setting, list[np.ndarray]], known: Known
+) -> Iterator[tuple[float, int, str, np.ndarray]]:
+    """For each setting but the port's: how near the reference has its value, how many switches differ, which, and the value.
+
+    Args:
+        order: which of the orders of axes is the port's.
+    """
+    for setting, views in values.items():
+        # the last switch of a kernel is an activation, which the reference may apply in a function, unseen by the trace
+        as_mine = (*setting[:-1], mine[-1]) if setting[-1] == "no activation" else setting
+        differing = [f"{a} in place of {b}" for a, b in zip(mine, as_mine) if a != b]
+        is_other_activation = mine[-1] in ACTIVATIONS and mine[-1] != as_mine[-1]
+        if differing and not is_other_activation:
+            yield known.values.nearest(views[0])[0], len(differing), "; ".join(differing), values[as_mine][order]
+
+
+def _tolerance(port: np.ndarray) -> float:
+    return 1e-6 if port.dtype == np.float64 else 3e-5
+
+
 def _nearest(found: Iterable[tuple]) -> list[tuple]:
-    """Those whose gap, the first entry, is the smallest but for rounding."""
+    """Those whose gap, the first entry, is the smallest; four times as large is rounding."""
     found = list(found)
-    return [each for each in found if each[0] <= 4 * min(gap for gap, *_ in found) + 1e-15]
+    bound = 4 * min((gap for gap, *_ in found), default=0.0) + 1e-15
+    return [each for each in found if each[0] <= bound]
 
 
 def small_setting(call: Call, side: str, port: np.ndarray, reference: np.ndarray, known: Known) -> str:
@@ -405,7 +420,7 @@ def _all_before(trace: Trace, call: Call, side: str, port: np.ndarray) -> list[t
 
 
 def _halves(around: list[tuple[str, np.ndarray]], shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray]]:
-    """The two halves of what is twice as wide, as a gate that is packed with what it lets through."""
+    """The two halves of each array that is twice as wide: gate and value may be packed in one."""
     for name, value in around:
         if value.dtype.kind == "f" and value.shape == (*shape[:-1], 2 * shape[-1]):
             yield from zip((f"the first half of {name}", f"the second half of {name}"), np.split(value, 2, axis=-1))

@@ -4,7 +4,9 @@
 2. A value of the port agrees if the reference has the same numbers somewhere, in whatever order of axes.
 3. A value without a twin is no mistake if what depends on it agrees nevertheless: the port is only built in another way. Noise in
    its place shows whether anything that agrees depends on it.
-4. From the first value that is left, we put values of the reference in the port's place, and call it again. Where what follows
+4. Of the first layers that are left, each is asked by itself: does a convention make a value of the reference out of what it
+   reads? That value is put in the place of the port's.
+5. Else, from the first value that is left on, we put values of the reference in the port's place, and call it again. Where what follows
    agrees then, is the place. The value stays there, and the search goes on behind it, so several mistakes are found one by one.
 """
 
@@ -135,7 +137,7 @@ class _Search:
             start = self.first_open(now, agree)
             if start is None or len(partings) >= _MOST:
                 break
-            if self.is_small(now, start, partings, notes):
+            if self.mend_if_small(now, start, partings, notes):
                 continue
             if alone := self.alone(now, agree, start[0]):
                 partings.append(alone)
@@ -152,7 +154,7 @@ class _Search:
             if self.is_echo(wanted - value):
                 continue  # the same mistake, in a sum that goes past the place where it was mended
             if difference < FLOAT32_INSIDE and self.floor < 1e-9:
-                self.note(now, place, value, wanted, partings, notes)
+                self.record_small(now, place, value, wanted, partings, notes)
                 continue
             named = ""
             for number, side, _ in dict.fromkeys((place, found[0])):
@@ -166,20 +168,20 @@ class _Search:
                 break
         return self.diagnosis(partings or self.at_the_end(notes), notes)
 
-    def is_small(
+    def mend_if_small(
         self, now: Trace, start: tuple[int, Place, np.ndarray], partings: list[Parting], notes: list[str]
     ) -> bool:
-        """Whether a value is as near to the reference's as if a part were computed in float32; it is mended."""
+        """Mend a value that is as near to the reference's as if a part were computed in float32, and say whether it is."""
         _, place, value = start
         difference, index = self.pool.nearest(value)
         if difference >= FLOAT32_INSIDE or self.floor >= 1e-9:
             return False
         wanted = min(laid_out(self.pool.values[index][1], value.shape), key=lambda view: off(value, view))
         self.replaced[place] = wanted.astype(value.dtype)
-        self.note(now, place, value, wanted, partings, notes)
+        self.record_small(now, place, value, wanted, partings, notes)
         return True
 
-    def note(
+    def record_small(
         self,
         now: Trace,
         place: Place,
@@ -188,7 +190,7 @@ class _Search:
         partings: list[Parting],
         notes: list[str],
     ) -> None:
-        """A difference as small as float32 makes: a setting of a norm, or else no mistake."""
+        """Of a difference as small as float32 makes, add a parting if a setting of a norm explains it, and else a note."""
         difference, call = off(value, wanted), now.calls[place[0]]
         if named := catalogue.small_setting(call, place[1], value, wanted, self.known):
             partings.append(Parting(said(now, place), difference, named, (0, 0)))
@@ -196,17 +198,23 @@ class _Search:
             notes.append(f"{said(now, place)} agrees to {short(difference)}: one of the two computes in float32 inside")
 
     def alone(self, now: Trace, agree: dict[Place, bool | None], start: int) -> Parting | None:
-        """The first layer of which a convention makes what the reference has, out of what it reads; its value is mended."""
+        """The first layer whose mistake a convention explains by what it reads, whatever follows; its value is mended.
+
+        Args:
+            start: when the first value without a twin came.
+        """
+        holders = {each.inside for each in now.calls}
         opened = (
-            each
-            for each in now.places()
-            if each[0] >= start and each[1][1] == "out" and agree[each[1]] is False and each[1] not in self.replaced
+            (place, value)
+            for time, place, value in now.places()
+            if time >= start
+            and place[1] == "out"
+            and place[0] not in holders
+            and agree[place] is False
+            and place not in self.replaced
         )
-        for _, place, value in itertools.islice(opened, _ALONE):
-            call = now.calls[place[0]]
-            if any(each.inside == call.number for each in now.calls):
-                continue
-            if found := catalogue.by_itself(call, value, now, self.known):
+        for place, value in itertools.islice(opened, _ALONE):
+            if found := catalogue.by_itself(now.calls[place[0]], value, now, self.known):
                 named, wanted = found
                 self.replaced[place] = wanted
                 self.moved.append(wanted - value)
