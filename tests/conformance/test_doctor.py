@@ -454,19 +454,19 @@ def test_mistakes_side_by_side_are_found_although_each_alone_heals_nothing(float
 
 
 class Grouped(nn.Module):
-    """Two heads of keys for four of queries, each kernel by itself, and a gate."""
+    """Two heads of keys for four of queries, which are normalized, each kernel by itself, and a gate."""
 
     def __init__(self):
         super().__init__()
         self.query, self.key, self.value = nn.Linear(12, 24), nn.Linear(12, 12), nn.Linear(12, 12)
-        self.out, self.norm = nn.Linear(24, 12), nn.LayerNorm(12)
+        self.out, self.norm, self.query_norm = nn.Linear(24, 12), nn.LayerNorm(12), nn.RMSNorm(6, eps=1e-6)
         self.gate, self.up, self.down = nn.Linear(12, 16), nn.Linear(12, 16), nn.Linear(16, 12)
 
     def forward(self, x):
         q, k, v = (each(x).unflatten(2, (-1, 6)).transpose(1, 2) for each in (self.query, self.key, self.value))
         distance = torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])
         seen = (distance >= 0) & (distance < 4)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=True)
+        y = F.scaled_dot_product_attention(self.query_norm(q), k, v, attn_mask=seen, enable_gqa=True)
         h = self.norm(x + self.out(y.transpose(1, 2).flatten(2)))
         return h + self.down(F.silu(self.gate(h)) * self.up(h))
 
@@ -490,6 +490,7 @@ class PackedByGroup(nn.Module):
         super().__init__()
         self.all, self.out, self.norm = nn.Linear(12, 48), nn.Linear(24, 12), OwnNorm(int(fault == "variance"))
         self.both, self.down, self.fault = nn.Linear(12, 32), nn.Linear(16, 12), fault
+        self.query_norm = nn.Identity() if fault == "query norm" else copy.deepcopy(reference.query_norm)
         self.double()
         with torch.no_grad():
             for name in ("weight", "bias"):
@@ -505,7 +506,7 @@ class PackedByGroup(nn.Module):
 
     def forward(self, x):
         parts = self.all(x).unflatten(2, (2, 4, 6))
-        q, k, v = parts[:, :, :, :2].flatten(2, 3), parts[:, :, :, 2], parts[:, :, :, 3]
+        q, k, v = self.query_norm(parts[:, :, :, :2]).flatten(2, 3), parts[:, :, :, 2], parts[:, :, :, 3]
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
         again = k.repeat, v.repeat
         k, v = (
@@ -528,6 +529,11 @@ class PackedByGroup(nn.Module):
         ("tiled", "before out", "heads tiled in place of heads repeated"),
         ("window", "before out", "a causal window of 5 in place of a causal window of 4"),
         ("gate", "before down", "gate and other half exchanged"),
+        (
+            "query norm",
+            "before out",
+            "queries and keys as they are in place of queries normalized by query_norm.weight",
+        ),
         ("variance", "norm (OwnNorm)", "an unbiased variance in place of a biased variance"),
     ],
 )
@@ -537,6 +543,35 @@ def test_a_port_that_packs_by_group_and_has_names_of_its_own_is_named(fault, whe
     assert where_they_part(reference, PackedByGroup(reference, ""), x)
     [parting] = where_they_part(reference, PackedByGroup(reference, fault), x).partings
     assert where in parting.where and said in parting.convention
+
+
+class Across(nn.Module):
+    """Attention to a longer memory; keys and values are of one kernel if they are packed."""
+
+    def __init__(self, corner, is_packed):
+        super().__init__()
+        self.query, self.out, self.corner = nn.Linear(12, 12), nn.Linear(12, 12), corner
+        self.both = nn.ModuleList([nn.Linear(12, 24)] if is_packed else [nn.Linear(12, 12), nn.Linear(12, 12)])
+
+    def forward(self, x, memory):
+        k, v = torch.cat([each(memory) for each in self.both], dim=2).chunk(2, dim=2)
+        q, k, v = (each.unflatten(2, (3, 4)).transpose(1, 2) for each in (self.query(x), k, v))
+        seen = torch.ones(x.shape[1], memory.shape[1], dtype=torch.bool).tril(self.corner)
+        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2).flatten(2))
+
+
+def test_the_corner_of_a_triangle_over_a_memory_is_named():
+    reference, port = randomize(Across(0, is_packed=False).double()), Across(2, is_packed=True).double()
+    for name in ("query", "out"):
+        getattr(port, name).load_state_dict(getattr(reference, name).state_dict())
+    with torch.no_grad():
+        for name in ("weight", "bias"):
+            getattr(port.both[0], name).copy_(torch.cat([getattr(each, name) for each in reference.both]))
+    x, memory = (np.random.default_rng(0).normal(size=(2, length, 12)) for length in (5, 7))
+    [parting] = where_they_part(reference, port, x, memory).partings
+    assert parting.convention == "a triangle from the bottom right in place of a triangle from the top left"
+    port.corner = 0
+    assert where_they_part(reference, port, x, memory)
 
 
 def test_a_kernel_is_found_although_what_follows_is_wrong_too():

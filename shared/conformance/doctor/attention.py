@@ -40,7 +40,12 @@ def projected(values: list[np.ndarray], lengths: set[int]) -> list[list[Projecte
                     packed.append(
                         [Projected(by_head[:, :, :, i].reshape(*each.shape[:2], -1), heads) for i in range(3)]
                     )
-    return [found[-_LAST:], *packed]
+    found = found[-_LAST:]
+    widths = {each.value.shape[2] for each in found}
+    for each in list(found):  # keys and values in one
+        if each.value.shape[2] % 2 == 0 and each.value.shape[2] // 2 in widths:
+            found += [Projected(part, None) for part in np.split(each.value, 2, axis=2)]
+    return [found, *packed]
 
 
 def grouped(values: list[np.ndarray], lengths: set[int], width: int) -> list[list[Projected]]:
@@ -96,6 +101,7 @@ def as_attention(
     tolerance: float,
     behind: Callable[[np.ndarray], np.ndarray] | None = None,
     by_group: Sequence[list[Projected]] = (),
+    normed: Callable[[np.ndarray], Iterable[tuple[str, np.ndarray]]] = lambda x: (),
 ) -> str:
     """The switches of an attention whose queries, keys and values are three of the last that were computed; empty if none fit.
 
@@ -104,6 +110,7 @@ def as_attention(
         bases: of rotary positions, as the models' own attributes and tables have them.
         behind: what is done to the attention's output before it is the port's and the reference's value; None for nothing.
         by_group: what `grouped` finds.
+        normed: of queries or keys, (batch, length, heads, head_dim), what norms of the reference make, with the norm's name.
     """
     is_weights = port.ndim == 4 and bool(np.allclose(reference.sum(axis=-1), 1, atol=1e-3))
     shown = {
@@ -118,9 +125,14 @@ def as_attention(
         weights_shape = len(q), heads, q.shape[1], k.shape[1]
         masks = _masks(q.shape[1], k.shape[1], given)
         masks |= {name: each for name, each in shown.items() if each.shape == weights_shape}
-        turns = rotations(q.shape[2] // heads, bases)
-        for setting, value in _attentions(q, k, v, heads, masks, turns, is_weights):
-            yield (*setting, *extra), value if is_weights or behind is None else behind(value)
+        head_dim = q.shape[2] // heads
+        turns = rotations(head_dim, bases)
+        pairs = [("queries and keys as they are", q, k)]
+        pairs += [(f"queries normalized by {name}", each, k) for name, each in _by_head(q, head_dim, normed)]
+        pairs += [(f"keys normalized by {name}", q, each) for name, each in _by_head(k, head_dim, normed)]
+        for norm, query, key in pairs:
+            for setting, value in _attentions(query, key, v, heads, masks, turns, is_weights):
+                yield (*setting, norm, *extra), value if is_weights or behind is None else behind(value)
 
     plain, packed = sources[0], sources[1:]
     for three in [*itertools.combinations(plain, count), *(each[:count] for each in [*packed[:1], *by_group])]:
@@ -136,6 +148,11 @@ def as_attention(
         if text := closest(itertools.chain(*both), port, reference, tolerance):
             return text
     return ""
+
+
+def _by_head(x: np.ndarray, head_dim: int, normed: Callable) -> list[tuple[str, np.ndarray]]:
+    """What norms make of queries or keys, head by head."""
+    return [(name, value.reshape(x.shape)) for name, value in normed(x.reshape(*x.shape[:2], -1, head_dim))]
 
 
 def _heads(three: Sequence[Projected]) -> list[int]:

@@ -341,7 +341,16 @@ def _glue(
     behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
     turned_by = [*bases_of([owner]), *known.bases]
     by_group = grouped([each for _, each in around], lengths, port.shape[-1])
-    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind, by_group):
+
+    def normed(x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        for name, gain in known.weights.items():
+            if gain.shape == x.shape[-1:] and "bias" not in name and not name.startswith("part "):
+                near = [(known.values.nearest(each)[0], each) for each in layers.normalized(x, gain, [])]
+                gap, value = min(near, key=lambda pair: pair[0])
+                if gap < tolerance:
+                    yield name, value
+
+    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind, by_group, normed):
         return text
     if (
         text := _factor(port, reference, tolerance)
