@@ -507,6 +507,7 @@ class PackedByGroup(nn.Module):
     def forward(self, x):
         parts = self.all(x).unflatten(2, (2, 4, 6))
         q, k, v = self.query_norm(parts[:, :, :, :2]).flatten(2, 3), parts[:, :, :, 2], parts[:, :, :, 3]
+        k, v = (v, k) if self.fault == "order" else (k, v)
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
         again = k.repeat, v.repeat
         k, v = (
@@ -529,6 +530,7 @@ class PackedByGroup(nn.Module):
         ("tiled", "before out", "heads tiled in place of heads repeated"),
         ("window", "before out", "a causal window of 5 in place of a causal window of 4"),
         ("gate", "before down", "gate and other half exchanged"),
+        ("order", "before out", "the order query, value, key in place of query, key, value"),
         (
             "query norm",
             "before out",

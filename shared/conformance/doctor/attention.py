@@ -248,13 +248,13 @@ def _attentions(
         "scores times sqrt(head_dim)": head_dim**0.5,
         **{f"scores over {each} sqrt(head_dim)": head_dim**-0.5 / each for each in (2, 3, 4)},
     }
-    names = ("query,", "key,", "value")
+    names = ("query", "key", "value")
     orders = {usual[2]: (0, 1, 2)}
-    if q.shape == k.shape:
+    if k.shape == v.shape:  # and queries may be more
         orders |= {
-            f"the order {' '.join(names[index] for index in order)}": order
+            f"the order {', '.join(names[index] for index in order)}": order
             for order in itertools.permutations((0, 1, 2))
-            if order != (0, 1, 2)
+            if order != (0, 1, 2) and (q.shape == k.shape or order[0] == 0)
         }
     softmaxes = (usual[3], "a softmax over queries", "a softmax before the mask")
 
