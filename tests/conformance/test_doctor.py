@@ -509,12 +509,10 @@ class PackedByGroup(nn.Module):
         q, k, v = self.query_norm(parts[:, :, :, :2]).flatten(2, 3), parts[:, :, :, 2], parts[:, :, :, 3]
         k, v = (v, k) if self.fault == "order" else (k, v)
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-        again = k.repeat, v.repeat
-        k, v = (
-            (each(1, 2, 1, 1) for each in again)
-            if self.fault == "tiled"
-            else (each.repeat_interleave(2, 1) for each in (k, v))
-        )
+        if self.fault == "tiled":
+            k, v = k.repeat(1, 2, 1, 1), v.repeat(1, 2, 1, 1)
+        else:
+            k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
         distance = torch.arange(x.shape[1])[:, None] - torch.arange(x.shape[1])
         seen = (distance >= 0) & (distance < (5 if self.fault == "window" else 4))
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
