@@ -83,8 +83,9 @@ def _other_settings(
         as_mine = (*setting[:-1], mine[-1]) if setting[-1] == "no activation" else setting
         differing = [f"{a} in place of {b}" for a, b in zip(mine, as_mine) if a != b]
         is_other_activation = mine[-1] in ACTIVATIONS and mine[-1] != as_mine[-1]
-        if differing and not is_other_activation:
-            yield known.values.nearest(views[0])[0], len(differing), "; ".join(differing), values[as_mine][order]
+        wanted = values[as_mine]
+        if differing and not is_other_activation and order < len(wanted):  # fewer orders, where two are alike
+            yield known.values.nearest(views[0])[0], len(differing), "; ".join(differing), wanted[order]
 
 
 def _tolerance(port: np.ndarray) -> float:
