@@ -84,8 +84,8 @@ def run_keras(subject: Subject, device: str, weights: list[np.ndarray] | None) -
     import keras
     import tensorflow as tf
 
-    name = ON_TENSORFLOW[device]
-    with keras.device(name):
+    there = ON_TENSORFLOW[device]
+    with keras.device(there):
         layer = subject.made(_of("keras"), "keras")
         arrays = {each: tf.convert_to_tensor(array) for each, array in subject.draw(0, "float32").items()}
         own = subject.named if subject.is_layer else subject.arguments
@@ -100,7 +100,7 @@ def run_keras(subject: Subject, device: str, weights: list[np.ndarray] | None) -
         with tf.GradientTape() as tape:
             tape.watch(sources)
             output = _first(layer(**given))
-        if not output.device.lower().endswith(name):
+        if not output.device.lower().endswith(there):
             raise RuntimeError(f"computed on {output.device}")
         values = {"output": as_numpy(output)}
         if output.dtype.is_floating:

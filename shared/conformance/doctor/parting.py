@@ -6,8 +6,9 @@
    its place shows whether anything that agrees depends on it.
 4. Of the first layers that are left, each is asked by itself: does a convention make a value of the reference out of what it
    reads? That value is put in the place of the port's.
-5. Else, from the first value that is left on, we put values of the reference in the port's place, and call it again. Where what follows
-   agrees then, is the place. The value stays there, and the search goes on behind it, so several mistakes are found one by one.
+5. Else, from the first value that is left on, we put values of the reference in the port's place, and call it again. Where what
+   follows agrees then, is the place. The value stays there, and the search goes on behind it, so several mistakes are found one
+   by one.
 """
 
 import itertools
@@ -153,7 +154,7 @@ class _Search:
             difference = off(value, wanted)
             if self.is_echo(wanted - value):
                 continue  # the same mistake, in a sum that goes past the place where it was mended
-            if difference < FLOAT32_INSIDE and self.floor < 1e-9:
+            if self.is_small(difference):
                 self.record_small(now, place, value, wanted, partings, notes)
                 continue
             named = ""
@@ -168,13 +169,17 @@ class _Search:
                 break
         return self.diagnosis(partings or self.at_the_end(notes), notes)
 
+    def is_small(self, difference: float) -> bool:
+        """Whether a part in float32 would make such a difference, where all else is float64."""
+        return difference < FLOAT32_INSIDE and self.floor < 1e-9
+
     def mend_if_small(
         self, now: Trace, start: tuple[int, Place, np.ndarray], partings: list[Parting], notes: list[str]
     ) -> bool:
         """Mend a value that is as near to the reference's as if a part were computed in float32, and say whether it is."""
         _, place, value = start
         difference, index = self.pool.nearest(value)
-        if difference >= FLOAT32_INSIDE or self.floor >= 1e-9:
+        if not self.is_small(difference):
             return False
         wanted = min(laid_out(self.pool.values[index][1], value.shape), key=lambda view: off(value, view))
         self.replaced[place] = wanted.astype(value.dtype)
