@@ -7,9 +7,11 @@ The questions of chapter 06 are in 06.toml:
     options = [["0.06", "Why it's right, or wrong."], ["1.01", "..."]]
     right = "a"
     computed = "06_attention/numpy#pitfalls-width"
+    shows = "divided by sqrt(d_model) variance of the scores 0.06"
 
-`computed` is the cell that shows the right answer: each number of that option is in its stored output, which the tests make
-sure of. `x` is code, *x* is stressed.
+`computed` is the cell that computes the right answer, and `shows` the piece of its stored output that says so, each run of
+spaces and ends of lines as one space. Where the answer has numbers, `shows` ends with them, and with no other option's, which
+the tests make sure of. `x` is code, *x* is stressed.
 """
 
 import html
@@ -21,7 +23,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 LETTERS = "abcd"
-_KEYS = {"ask", "options", "right", "computed"}
+_KEYS = {"ask", "options", "right", "computed", "shows"}
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,15 @@ class Question:
         ask: the question.
         options: letter -> what it says, and why that is right or wrong.
         right: the letter of the right option.
-        computed: the cell that shows the right answer, such as "06_attention/numpy#pitfalls-width".
+        computed: the cell that computes the right answer, such as "06_attention/numpy#pitfalls-width".
+        shows: the piece of its output that says so.
     """
 
     ask: str
     options: dict[str, tuple[str, str]]
     right: str
     computed: str
+    shows: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def _question(row: dict, where: str) -> Question:
     options = {letter: (says, because) for letter, (says, because) in zip(LETTERS, row["options"])}
     if row["right"] not in options:
         raise ValueError(f"{where}: right is {row['right']!r}, expected one of {', '.join(options)}")
-    return Question(row["ask"], options, row["right"], row["computed"])
+    return Question(row["ask"], options, row["right"], row["computed"], row["shows"])
 
 
 def _as_html(text: str) -> str:
