@@ -183,17 +183,23 @@ def llama():
     return randomize(planted_ports.HandLlama(37, 24, 6, 3, 26, 2, 1e-5, 500.0).double().eval()), TOKENS
 
 
-def turned_the_other_way(model):
-    attention = model.blocks[1].attention
+def turned(sign: int, dtype: torch.dtype):
+    """Turns queries and keys of block 1 in a direction, with a table of a dtype."""
 
-    def rotate(x):
-        half = attention.size // 2
-        rate = attention.base ** (-torch.arange(half, dtype=x.dtype) / half)
-        angle = -torch.arange(x.shape[2], dtype=x.dtype)[:, None] * rate
-        a, b = x[..., :half], x[..., half:]
-        return torch.cat([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()], -1)
+    def plant(model):
+        attention = model.blocks[1].attention
 
-    attention.rotate = rotate
+        def rotate(x):
+            half = attention.size // 2
+            rate = attention.base ** (-torch.arange(half, dtype=x.dtype) / half)
+            angle = sign * torch.arange(x.shape[2], dtype=x.dtype)[:, None] * rate
+            cos, sin = (each.to(dtype).to(x.dtype) for each in (angle.cos(), angle.sin()))
+            a, b = x[..., :half], x[..., half:]
+            return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+        attention.rotate = rotate
+
+    return plant
 
 
 def attention_of(attend):
@@ -223,6 +229,14 @@ def window_of_3(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, seen, enable_gqa=True)
 
 
+def triangle(shown):
+    def attend(q, k, v):
+        seen = shown(torch.ones(q.shape[2], q.shape[2], dtype=torch.bool))
+        return F.scaled_dot_product_attention(q, k, v, torch.where(seen, 0.0, -1e9).double(), enable_gqa=True)
+
+    return attend
+
+
 def images():
     layers = (
         nn.Conv2d(3, 6, 3, padding=1),
@@ -233,6 +247,11 @@ def images():
         nn.Linear(72, 5),
     )
     return randomize(nn.Sequential(*layers).double().eval()), np.random.default_rng(0).normal(size=(2, 3, 6, 8))
+
+
+def bordered():
+    layers = nn.Conv2d(3, 6, 3), nn.AvgPool2d(3, 2, padding=1), nn.Flatten(), nn.Linear(54, 5)
+    return randomize(nn.Sequential(*layers).double().eval()), np.random.default_rng(0).normal(size=(2, 3, 7, 8))
 
 
 class Classifier(nn.Module):
@@ -253,6 +272,18 @@ def model():
 
 def classifier():
     return randomize(Classifier().double().eval()), TOKENS
+
+
+def post_norm():
+    layer = nn.TransformerEncoderLayer(12, 3, 20, batch_first=True)
+    return randomize(
+        nn.Sequential(nn.Embedding(31, 12), nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)).double().eval()
+    ), TOKENS
+
+
+def norm_first(model):
+    for layer in model[1].layers:
+        layer.norm_first = True
 
 
 class Ends(nn.Module):
@@ -336,12 +367,16 @@ def to_class(path: str, other: type):
 # The same for other models: which, the mistake, where, and what must be said.
 OTHERS = {
     "a base": (llama, put("blocks.1.attention.base", 1e6), r"before blocks\.1\.attention\.o", "of base 1e+06 in place of rotary positions in halves, of base 500"),
-    "turned back": (llama, turned_the_other_way, r"before blocks\.1\.attention\.o", "turned in the other direction in place of rotary positions in halves"),
+    "turned back": (llama, turned(-1, torch.float64), r"before blocks\.1\.attention\.o", "turned in the other direction in place of rotary positions in halves"),
+    "a table of few digits": (llama, turned(1, torch.bfloat16), r"before blocks\.1\.attention\.o", "with their table in bfloat16 in place of rotary positions in halves"),
+    "a triangle": (llama, attention_of(triangle(torch.triu)), r"before blocks\.0\.attention\.o", "a triangle from the other corner in place of a causal mask"),
+    "a polarity": (llama, attention_of(triangle(lambda x: ~x.tril())), r"before blocks\.0\.attention\.o", "a mask of the other polarity in place of a causal mask"),
     "heads tiled": (llama, attention_of(tiled), r"before blocks\.0\.attention\.o", "heads tiled in place of heads repeated"),
     "a window": (llama, attention_of(window_of_3), r"before blocks\.0\.attention\.o", "a causal window of 3 in place of a causal mask"),
     "a kernel turned": (images, change("0.weight", lambda _, w: w.flip(2, 3)), "^0 ", "the kernel as it is in place of the kernel turned by half a turn"),
     "height and width": (images, change("0.weight", lambda _, w: w.transpose(2, 3)), "^0 ", "height and width exchanged"),
     "another pooling": (images, put("3", nn.MaxPool2d(2)), "^3 ", "the largest of each window in place of the mean of each window"),
+    "zeros at the border": (bordered, put("1.count_include_pad", False), "^1 ", "its border's zeros not counted in place of its border's zeros counted"),
     "moving statistics": (images, put("1.running_mean", torch.zeros(6).double()), "^1 ", "in place of the moving statistics of the reference's 1"),
     "the first position": (classifier, put("pool", lambda x: x[:, 0]), "before head", "the first position in place of the mean over positions"),
     "positions": (ends, put("first", 2), r"before drop", "positions from 2 in place of from 0: rows of positions.weight"),
@@ -356,6 +391,7 @@ OTHERS = {
     "packed head by head": (packed, put("parts", lambda x: x.unflatten(2, (3, 3, 4)).unbind(3)), "before output", "packed as (h 3 d) in place of packed as (3 h d)"),
     "attention to a memory": (packed, put("scale", 1.0), "before last", "scores as they are in place of scores over sqrt(head_dim)"),
     "post-norm": (classifier, to_class("block", PostNorm), r"before block\.query", "no norm in place of that of block.norm1.weight: perhaps post-norm in place of pre-norm"),
+    "pre-norm": (post_norm, norm_first, r"before 1\.layers\.0\.norm1", "a norm before the sum in place of one after it: perhaps pre-norm in place of post-norm"),
 }  # fmt: skip
 
 
@@ -543,6 +579,150 @@ def test_a_port_that_packs_by_group_and_has_names_of_its_own_is_named(fault, whe
     assert where_they_part(reference, PackedByGroup(reference, ""), x)
     [parting] = where_they_part(reference, PackedByGroup(reference, fault), x).partings
     assert where in parting.where and said in parting.convention
+
+
+class NamedNorm(nn.Module):
+    """A norm with its epsilon outside of the root, or inside."""
+
+    def __init__(self, gain, shift, is_outside):
+        super().__init__()
+        self.names, self.is_outside = (gain, shift), is_outside
+        self.register_parameter(gain, nn.Parameter(torch.ones(12)))
+        self.register_parameter(shift, nn.Parameter(torch.zeros(12)))
+
+    def forward(self, x):
+        gain, shift = (getattr(self, name) for name in self.names)
+        variance = x.var(-1, keepdim=True, correction=0)
+        root = variance.sqrt() + 1e-3 if self.is_outside else (variance + 1e-3).sqrt()
+        return (x - x.mean(-1, keepdim=True)) / root * gain + shift
+
+
+@pytest.mark.parametrize("names", [("gain", "shift"), ("scale", "offset"), ("gamma", "beta"), ("weight", "bias")])
+def test_a_norms_weights_have_many_names(names):
+    reference = randomize(nn.Sequential(nn.Linear(12, 12), NamedNorm(*names, is_outside=False)).double())
+    port = copy.deepcopy(reference)
+    port[1].is_outside = True
+    [parting] = where_they_part(reference, port, np.random.default_rng(0).normal(size=(4, 12))).partings
+    assert parting.convention == "epsilon outside the root in place of epsilon inside the root"
+
+
+class Tables(nn.Module):
+    """A sum of three tables, which are looked up in any order."""
+
+    def __init__(self, order):
+        super().__init__()
+        self.words, self.positions, self.segments = nn.Embedding(31, 12), nn.Embedding(9, 12), nn.Embedding(2, 12)
+        self.norm, self.order = nn.LayerNorm(12), order
+
+    def forward(self, ids, segments):
+        read = {"words": ids, "positions": torch.arange(ids.shape[1]), "segments": segments}
+        return self.norm(sum(getattr(self, name)(read[name]) for name in self.order))
+
+
+def test_other_ids_are_named_and_tables_may_be_looked_up_in_any_order():
+    reference, port = randomize(Tables(["words", "segments", "positions"])), Tables(["words", "positions", "segments"])
+    port.load_state_dict(reference.state_dict())
+    segments = np.arange(7)[None] >= np.array([[3], [5]])
+    assert where_they_part(reference, port, TOKENS, segments.astype(int))
+    port.segments.register_forward_pre_hook(lambda module, given: (torch.zeros_like(given[0]),))
+    [parting] = where_they_part(reference, port, TOKENS, segments.astype(int)).partings
+    assert parting.where.startswith("segments ")
+    assert parting.convention == "row 0 in place of row 1 of this table, and so on: other ids"
+
+
+class Flat(nn.Module):
+    """Images that are flattened, channels first."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 5, 3), nn.Linear(60, 4)
+
+    def forward(self, x):
+        return self.fc(F.relu(self.conv(x)).flatten(1))
+
+
+class Turned(Flat):
+    """The same of layers, with channels last in between."""
+
+    def __init__(self, back):
+        super().__init__()
+        self.relu, self.flatten, self.back = nn.ReLU(), nn.Flatten(), back
+
+    def forward(self, x):
+        x = self.relu(self.conv(x).permute(0, 2, 3, 1))
+        return self.fc(self.flatten(x.permute(self.back)))
+
+
+def test_images_flattened_in_another_order_part_where_they_are_flattened():
+    reference, x = randomize(Flat().double()), np.random.default_rng(0).normal(size=(2, 3, 5, 6))
+    port = Turned(back=(0, 3, 1, 2)).double()
+    port.load_state_dict(reference.state_dict())
+    assert where_they_part(reference, port, x)
+    port.back = 0, 1, 2, 3
+    [parting] = where_they_part(reference, port, x).partings
+    assert parting.where.endswith("before flatten")
+    assert "flattened as they are in place of in the order" in parting.convention
+
+
+class KerasAttention(keras.layers.Layer):
+    """Self-attention over what a mask of 1 and 0 shows, which is added to the scores."""
+
+    def __init__(self, scale, **named):
+        super().__init__(**named)
+        self.three = [keras.layers.Dense(12, dtype="float64") for _ in range(3)]
+        self.out, self.scale = keras.layers.Dense(12, dtype="float64"), scale
+
+    def call(self, x, hidden):
+        shape = *x.shape[:2], 3, 4
+        q, k, v = (keras.ops.reshape(each(x), shape) for each in self.three)
+        weights = keras.ops.softmax(keras.ops.einsum("bqhd,bkhd->bhqk", q, k) * self.scale + hidden)
+        return self.out(keras.ops.reshape(keras.ops.einsum("bhqk,bkhd->bqhd", weights, v), x.shape))
+
+
+class KerasMasked(keras.Model):
+    def __init__(self, scale):
+        super().__init__(dtype="float64")
+        self.attention = KerasAttention(scale, dtype="float64")
+
+    def call(self, x, seen):
+        return self.attention(x, (1 - keras.ops.cast(seen, "float64"))[:, None, None] * -1e9)
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_a_mask_that_is_added_is_known_as_one():
+    x, seen = np.random.default_rng(0).normal(size=(2, 7, 12)), (np.arange(7) < np.array([[7], [4]])).astype(int)
+    reference, port = KerasMasked(4**-0.5), KerasMasked(12**-0.5)
+    for each in (reference, port):
+        each(x, seen)
+    port.set_weights(randomize(reference).get_weights())
+    found = where_they_part(reference, port, call_reference=lambda m: m(x, seen), call_port=lambda m: m(x, seen))
+    assert "scores over sqrt(d_model) in place of scores over sqrt(head_dim)" in repr(found)
+
+
+@pytest.mark.keras
+@pytest.mark.tensorflow
+def test_kernels_of_keras_attention_reordered_are_named():
+    """As in `encoder_heads_inside_out`, where what is around the layer agrees in other ways."""
+    reference, x = (
+        nn.MultiheadAttention(12, 3, batch_first=True).double(),
+        np.random.default_rng(0).normal(size=(2, 7, 12)),
+    )
+    randomize(reference)
+    port = keras.layers.MultiHeadAttention(3, 4, dtype="float64")
+    port.build(x.shape, x.shape)
+    kernels, biases = (array.detach().numpy() for array in (reference.in_proj_weight, reference.in_proj_bias))
+    for dense, kernel, bias in zip(
+        (port.query_dense, port.key_dense, port.value_dense), np.split(kernels, 3), np.split(biases, 3)
+    ):
+        dense.set_weights([kernel.T.reshape(12, 4, 3).swapaxes(1, 2), bias.reshape(4, 3).T])
+    out = reference.out_proj
+    port.output_dense.set_weights([out.weight.detach().numpy().T.reshape(3, 4, 12), out.bias.detach().numpy()])
+    given = torch.tensor(x)
+    found = where_they_part(
+        reference, port, call_reference=lambda m: m(given, given, given)[0], call_port=lambda m: m(x, x)
+    )
+    assert "heads as (h d) in place of heads as (h d) of columns reordered from (d h)" in repr(found)
 
 
 class Across(nn.Module):

@@ -119,6 +119,7 @@ def as_attention(
         if is_weights and (each == 0).any()
     }
     count = 2 if is_weights else 3
+    ends = [] if is_weights or behind else [port, reference]
 
     def settings(three: Sequence[Projected], heads: int, extra: Setting = ()) -> Iterator[tuple[Setting, np.ndarray]]:
         q, k, v = (each.value for each in [*three, three[-1]][:3])
@@ -131,7 +132,7 @@ def as_attention(
         pairs += [(f"queries normalized by {name}", each, k) for name, each in _by_head(q, head_dim, normed)]
         pairs += [(f"keys normalized by {name}", q, each) for name, each in _by_head(k, head_dim, normed)]
         for norm, query, key in pairs:
-            for setting, value in _attentions(query, key, v, heads, masks, turns, is_weights):
+            for setting, value in _attentions(query, key, v, heads, masks, turns, is_weights, ends):
                 yield (*setting, norm, *extra), value if is_weights or behind is None else behind(value)
 
     plain, packed = sources[0], sources[1:]
@@ -176,7 +177,8 @@ def _masks(queries: int, keys: int, given: list[np.ndarray]) -> dict[str, np.nda
             "a causal mask": back >= 0,
             "a causal mask shifted by one, so that each sees the next token,": back >= -1,
             "a causal mask shifted by one, so that none sees itself,": (back > 0) | (np.arange(queries)[:, None] == 0),
-            "a mask of the other polarity": back <= 0,
+            "a mask of the other polarity": back < 0,
+            "a triangle from the other corner": back <= 0,
         }
         masks |= {f"a causal window of {size}": (back >= 0) & (back < size) for size in range(2, min(keys, 9))}
     for each in given:
@@ -196,10 +198,10 @@ def rotations(head_dim: int, bases: list[float]) -> dict[str, tuple[int, Any, An
         return rotations
     half = head_dim // 2
 
-    def turned(base: float, in_pairs: bool, start: int, sign: int) -> Any:
+    def turned(base: float, in_pairs: bool, start: int = 0, sign: int = 1, angles=_as_it_is, table=_as_it_is) -> Any:
         def apply(x: np.ndarray) -> np.ndarray:
-            angle = sign * (start + np.arange(x.shape[2]))[:, None] * base ** (-np.arange(half) / half)
-            cos, sin = np.cos(angle), np.sin(angle)
+            angle = angles(sign * (start + np.arange(x.shape[2]))[:, None] * base ** (-np.arange(half) / half))
+            cos, sin = table(np.cos(angle)), table(np.sin(angle))
             a, b = (x[..., 0::2], x[..., 1::2]) if in_pairs else (x[..., :half], x[..., half:])
             parts = a * cos - b * sin, b * cos + a * sin
             return np.stack(parts, -1).reshape(x.shape) if in_pairs else np.concatenate(parts, -1)
@@ -209,15 +211,28 @@ def rotations(head_dim: int, bases: list[float]) -> dict[str, tuple[int, Any, An
     for base in dict.fromkeys([*bases, *_USUAL_BASES]):
         of = f"of base {base:g}"
         for layout, in_pairs in (("halves", False), ("pairs", True)):
-            name, usual = f"rotary positions in {layout}, {of}", turned(base, in_pairs, 0, 1)
-            back, ahead = turned(base, in_pairs, 0, -1), turned(base, in_pairs, 1, 1)
+            name, usual = f"rotary positions in {layout}, {of}", turned(base, in_pairs)
+            back, ahead = turned(base, in_pairs, sign=-1), turned(base, in_pairs, start=1)
             rotations[name] = 0, usual, usual
             rotations[f"{name}, turned in the other direction"] = 1, back, back
+            for what in ("angles", "table"):
+                few = turned(base, in_pairs, **{what: _bfloat16})
+                rotations[f"{name}, with their {what} in bfloat16"] = 1, few, few
             rotations[f"{name}, queries shifted by one position"] = 1, ahead, usual
             rotations[f"{name}, keys shifted by one position"] = 1, usual, ahead
             rotations[f"{name}, of queries alone"] = 1, usual, lambda x: x
             rotations[f"{name}, of keys alone"] = 1, lambda x: x, usual
     return rotations
+
+
+def _as_it_is(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _bfloat16(x: np.ndarray) -> np.ndarray:
+    """The nearest numbers of bfloat16, which is the first half of a float32; of two, the even one."""
+    bits = x.astype(np.float32).view(np.uint32)
+    return (bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(float)
 
 
 def _attentions(
@@ -228,8 +243,13 @@ def _attentions(
     masks: dict[str, np.ndarray | None],
     rotations: dict[str, tuple[int, Any, Any]],
     is_weights: bool,
+    ends: list[np.ndarray],
 ) -> Iterator[tuple[Setting, np.ndarray]]:
-    """What queries, keys and values become, (batch, length, heads, head_dim); or the weights, (batch, heads, length, length)."""
+    """What queries, keys and values become, (batch, length, heads, head_dim); or the weights, (batch, heads, length, length).
+
+    Args:
+        ends: the values that are looked for, to leave out settings that can give none of them; empty if that isn't known.
+    """
     width = q.shape[-1]
     head_dim = width // heads
     groups = heads // (k.shape[-1] // head_dim)
@@ -258,31 +278,38 @@ def _attentions(
         }
     softmaxes = (usual[3], "a softmax over queries", "a softmax before the mask")
 
-    def split(x: np.ndarray, as_h_d: bool) -> np.ndarray:
+    splits = (usual[1], "heads as (d h)", "heads as (h d) of columns reordered from (d h)")
+
+    def split(x: np.ndarray, how: str) -> np.ndarray:
         count = x.shape[-1] // head_dim
-        parts = x.reshape(*x.shape[:2], count, -1) if as_h_d else x.reshape(*x.shape[:2], -1, count).swapaxes(2, 3)
-        return parts.swapaxes(1, 2)
+        parts = x.reshape(*x.shape[:2], *((head_dim, count) if how == splits[1] else (count, head_dim)))
+        if how != usual[1]:
+            parts = parts.swapaxes(2, 3)
+        return parts.reshape(*x.shape[:2], count, head_dim).swapaxes(1, 2)
 
     switches = itertools.product(
         scales.items(),
-        (usual[1], "heads as (d h)"),
+        splits,
         orders.items(),
         softmaxes,
         (usual[4], "heads tiled") if groups > 1 else usual[4:],
         rotations.items(),
     )
+    unseen = [name for name, mask in masks.items() if mask is not None and not mask.any(axis=-1).all()]
     for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn, turn_keys)) in switches:
         away = cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual))
         # three that are packed may come in any order
         if away > 1 and not (away == 2 and not cost and hd != usual[1] and order != usual[2]):
             continue
-        a, b, c = (split((q, k, v)[index], hd == usual[1]) for index in axes)
-        a, b = turn(a), turn_keys(b)
+        a, b, c = (split((q, k, v)[index], hd) for index in axes)
         if groups > 1:
             b, c = (
                 np.repeat(each, groups, axis=1) if shared == usual[4] else np.tile(each, (1, groups, 1, 1))
                 for each in (b, c)
             )
+        if over != softmaxes[1] and not _may_be_means(c, ends, with_zero=over == softmaxes[2] or bool(unseen)):
+            continue
+        a, b = turn(a), turn_keys(b)
         raw = a @ b.swapaxes(-1, -2) * factor
         axis = -2 if over == softmaxes[1] else -1
         for mask_name, mask in masks.items():
@@ -295,6 +322,29 @@ def _attentions(
                 found += [_softmax(np.where(hidden, raw - 1e9, raw), axis), np.where(hidden, 0.0, weights)]
             for each in found:
                 yield setting, (each if is_weights else (each @ c).swapaxes(1, 2))
+
+
+def _may_be_means(values: np.ndarray, ends: list[np.ndarray], with_zero: bool) -> bool:
+    """Whether one of these may be means of values, (batch, heads, length, head_dim), with weights from 0 to 1: no number is outside.
+
+    Args:
+        ends: (batch, length, heads · head_dim), or merged as (head_dim · heads); of another shape, they may be.
+        with_zero: whether weights may add up to less than 1.
+    """
+    low, high = (values.min(axis=2), values.max(axis=2))
+    if with_zero:
+        low, high = np.minimum(low, 0), np.maximum(high, 0)
+    slack = 1e-3 * np.abs(values).max()
+    for each in ends:
+        if each.ndim != 3 or each.shape[0] != len(values) or each.shape[2] != low[0].size:
+            return True
+        merged = (
+            each.reshape(*each.shape[:2], *low.shape[1:]),
+            each.reshape(*each.shape[:2], *low.shape[:0:-1]).swapaxes(2, 3),
+        )
+        if any((low[:, None] - slack <= parts).all() and (parts <= high[:, None] + slack).all() for parts in merged):
+            return True
+    return not ends
 
 
 def _softmax(x: np.ndarray, axis: int) -> np.ndarray:

@@ -35,7 +35,7 @@ def explain(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trac
     ):
         return text
     text = _glue(call, side, port, reference, trace, known, tolerance)
-    if text:
+    if text := text or _norm_before_sum(call, side, port, reference, known):
         return text
     return _of_dtype(call, side, port, reference, trace, known) or _of_weights(call, side, trace, known)
 
@@ -208,6 +208,15 @@ def _norm_before(call: Call, trace: Trace, known: Known) -> str:
     return ""
 
 
+def _norm_before_sum(call: Call, side: str, port: np.ndarray, reference: np.ndarray, known: Known) -> str:
+    """Whether a norm reads what the reference's sub-layer reads, where the reference's norm reads the sum of that and its output."""
+    is_norm = any(each.ndim == 1 and name in layers.GAINS for name, each in weights_of(call.layer).items())
+    if side == "out" or not is_norm or known.values.nearest(port)[0] > 1e-5:
+        return ""
+    added = known.values.nearest(reference.astype(float) - port)[0]
+    return f"a norm before the sum in place of one after it: {NORM_ELSEWHERE[0]}" if added < 1e-5 else ""
+
+
 def _norm_left_out(port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known, tolerance: float) -> str:
     """Whether the reference normalizes what the port leaves as it is."""
     name = layers.norm_left_out(port, reference, known.weights, tolerance)
@@ -236,10 +245,11 @@ def _turned_by_position(call: Call, x: np.ndarray, known: Known) -> Iterator:
 
 
 def _flattened(port: np.ndarray, reference: np.ndarray, tolerance: float) -> str:
-    """Whether the last axis is three axes that were joined in another order."""
-    size = port.shape[-1]
-    if port.ndim != 2 or reference.shape != port.shape:
+    """Whether the last axis is three axes that were joined in another order, or is going to be."""
+    if port.ndim not in (2, 4) or reference.shape != port.shape:
         return ""
+    port, reference = (each.reshape(len(each), -1) for each in (port, reference))
+    size = port.shape[1]
     for a in (each for each in range(2, size) if size % each == 0):
         for b in (each for each in range(2, size // a) if size // a % each == 0):
             for axes in itertools.permutations((1, 2, 3)):
@@ -329,14 +339,10 @@ def _glue(
     outer = [*reads, *(trace.calls[inside].ins if inside is not None else [])]
     outer += [each for other in before for each in other.ins]
     lengths = {each.shape[1] for each in [*outer, port] if each.ndim == 3} or set(port.shape[-2:])
-    given = [
-        each.reshape(len(port), -1)
-        for other in trace.calls
-        for each in other.ins
-        if each.size in {len(port) * length for length in lengths}
-        and each.dtype.kind in "iub"
-        and set(np.unique(each)) == {0, 1}
-    ]
+    sizes = {len(port) * length for length in lengths}
+    sizes = {len(port) * length for length in lengths}
+    masks = [_as_mask(each) for other in trace.calls for each in other.ins if each.size in sizes]
+    given = {each.tobytes(): each.reshape(len(port), -1) for each in masks if each is not None}
     owner = trace.calls[holder].layer if holder is not None else call.layer
     values = projected([each for _, each in around], lengths)
     behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
@@ -351,7 +357,7 @@ def _glue(
                 if gap < tolerance:
                     yield name, value
 
-    if text := as_attention(port, reference, values, given, turned_by, tolerance, behind, by_group, normed):
+    if text := as_attention(port, reference, values, [*given.values()], turned_by, tolerance, behind, by_group, normed):
         return text
     if (
         text := _factor(port, reference, tolerance)
@@ -360,6 +366,14 @@ def _glue(
     ):
         return text
     return _sums(_all_before(trace, call, side, port), (2,), port, reference, tolerance)
+
+
+def _as_mask(array: np.ndarray) -> np.ndarray | None:
+    """Which positions a mask shows, of ones and zeros, or of zeros and one large negative number, to be added; None if it's none."""
+    values = set(np.unique(array).tolist())
+    if array.dtype.kind in "iub":
+        return array != 0 if values == {0, 1} else None
+    return array == 0 if len(values) == 2 and max(values) == 0 and min(values) <= -1e4 else None
 
 
 def _neighbors(call: Call, side: str, trace: Trace) -> tuple[bool, int | None, list[Call]]:

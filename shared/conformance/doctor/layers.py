@@ -14,6 +14,7 @@ from shared.conformance.doctor.settings import ACTIVATIONS, EPSILONS, Read, Sett
 from shared.conformance.doctor.tracing import Call, Trace, array_of
 
 GAINS = ("gamma", "weight", "scale", "gain")  # how the field calls what a norm multiplies by
+SHIFTS = ("beta", "bias", "offset", "shift")  # and what it adds
 
 
 def norms(
@@ -21,7 +22,7 @@ def norms(
 ) -> Iterator[tuple[Setting, np.ndarray]]:
     """A norm's value by each kind of statistics, epsilon and gain, moving statistics of the reference's among them."""
     gain = next((weights[name] for name in GAINS if name in weights and weights[name].ndim == 1), None)
-    shift = next((weights[name] for name in ("beta", "bias") if name in weights), None)
+    shift = next((weights[name] for name in SHIFTS if name in weights), None)
     shift = shift if gain is None or shift is None or shift.size == gain.size else None
     moving = [
         weights[name]
@@ -90,7 +91,7 @@ def other_gain(read: Read) -> str:
     rows, found, wanted = (each.reshape(-1, gain.size).astype(float) for each in (read.x, read.port, read.reference))
     if len(rows) < 3:
         return ""  # a line goes through any two points
-    shift = _bias(read.weights, gain.size, ("beta", "bias"))
+    shift = _bias(read.weights, gain.size, SHIFTS)
     for eps, is_centered in itertools.product(EPSILONS, (True, False)):
         centered = rows - rows.mean(axis=-1, keepdims=True) if is_centered else rows
         normalized = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps)
@@ -149,16 +150,14 @@ def norm_left_out(port: np.ndarray, reference: np.ndarray, known: dict[str, np.n
         return ""
     for eps, is_centered in itertools.product(EPSILONS, (True, False)):
         centered = rows - rows.mean(axis=-1, keepdims=True) if is_centered else rows
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # rows of zeros fit nothing
             normalized = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps)
-        slopes = (normalized * wanted).mean(axis=0) / (normalized**2).mean(axis=0)
-        if is_centered:
-            means = normalized.mean(axis=0)
-            slopes = ((normalized - means) * wanted).mean(axis=0) / (normalized - means).var(axis=0)
-            offsets = wanted.mean(axis=0) - slopes * means
-        else:
-            offsets = np.zeros(len(slopes))
-        if off(normalized * slopes + offsets, wanted) <= tolerance:
+            means = normalized.mean(axis=0) if is_centered else np.zeros(normalized.shape[1])
+            around = normalized - means
+            slopes = (around * wanted).mean(axis=0) / (around**2).mean(axis=0)
+            offsets = wanted.mean(axis=0) - slopes * means if is_centered else means
+            fitted = normalized * slopes + offsets
+        if off(fitted, wanted) <= tolerance:
             return _known_as(slopes, known)
     return ""
 
@@ -238,7 +237,13 @@ def displaced(trace: Trace, some: list[Call], theirs: list[tuple[str, np.ndarray
         for index, (name, number) in enumerate(mine):
             if not name.startswith(paths) or name.startswith("part "):
                 continue
-            wrong = [(other > number) == (place < index) for place, (_, other) in enumerate(mine) if place != index]
+            # only with a weight of its size can one be exchanged
+            size = theirs[number][1].size
+            wrong = [
+                (other > number) == (place < index)
+                for place, (_, other) in enumerate(mine)
+                if place != index and theirs[other][1].size == size
+            ]
             if sum(wrong) > most:
                 most = sum(wrong)
                 said = f"{name} has the numbers of {theirs[number][0]}"
@@ -249,6 +254,10 @@ def displaced(trace: Trace, some: list[Call], theirs: list[tuple[str, np.ndarray
 def _numbers(array: np.ndarray) -> bytes:
     """What two weights have in common that differ by the order of their axes alone."""
     return np.sort(array, axis=None).astype(np.float32).tobytes()
+
+
+def _numbers_in_order(row: np.ndarray) -> bytes:
+    return row.astype(np.float32).tobytes()
 
 
 def of_table(
@@ -288,6 +297,10 @@ def of_table(
             for text, factor in ((f"sqrt({size})", size**0.5), (f"1/sqrt({size})", size**-0.5)):
                 if off(found * factor, reference) <= tolerance:
                     return f"{name} as it is in place of {text} times it"
+    numbers = {_numbers_in_order(row): number for number, row in enumerate(own)}
+    theirs = [numbers.get(_numbers_in_order(row)) for row in reference.reshape(-1, own.shape[1])]
+    if None not in theirs and (differing := [pair for pair in zip(flat.tolist(), theirs) if pair[0] != pair[1]]):
+        return "row {} in place of row {} of this table, and so on: other ids".format(*differing[0])
     return ""
 
 
@@ -514,14 +527,40 @@ def pooled(x: np.ndarray, y: np.ndarray) -> Iterator[tuple[Setting, np.ndarray]]
         yield ("the last position",), x[:, -1]
         yield ("the mean over positions",), x.mean(axis=1)
         yield ("the largest over positions",), x.max(axis=1)
-    if x.ndim != 4 or x.size % y.size:
-        return
+    if x.ndim == 4:
+        yield from _windows(x.astype(float), y)
+
+
+def _windows(x: np.ndarray, y: np.ndarray) -> Iterator[tuple[Setting, np.ndarray]]:
+    """The mean and the largest of each window: windows side by side, or of 2 or 3, with zeros around the image or none."""
+    mean, largest, counted, real = (
+        "the mean of each window",
+        "the largest of each window",
+        "its border's zeros counted",
+        "its border's zeros not counted",
+    )
     for at in (1, 2):  # where the height stands
         rows, columns = x.shape[at : at + 2]
         for down in (each for each in range(1, rows + 1) if rows % each == 0):
             across = x.size // y.size // down
             if across * down * y.size == x.size and columns % max(across, 1) == 0:
                 shape = (*x.shape[:at], rows // down, down, columns // across, across, *x.shape[at + 2 :])
-                windows = x.astype(float).reshape(shape)
-                yield ("the mean of each window",), windows.mean(axis=(at + 1, at + 3))
-                yield ("the largest of each window",), windows.max(axis=(at + 1, at + 3))
+                windows = x.reshape(shape)
+                yield (mean, real), windows.mean(axis=(at + 1, at + 3))
+                yield (largest, real), windows.max(axis=(at + 1, at + 3))
+        for size, step, before, after in itertools.product((2, 3), (1, 2, 3), (0, 1), (0, 1)):
+            around = [(before, after) if axis in (at, at + 1) else (0, 0) for axis in range(4)]
+            steps = [slice(None, None, step if axis in (at, at + 1) else 1) for axis in range(4)]
+            padded, there = np.pad(x, around, constant_values=np.nan), np.pad(np.ones(x.shape), around)
+            if min(padded.shape[at : at + 2]) < size:
+                continue
+            windows, there = (
+                np.lib.stride_tricks.sliding_window_view(each, (size, size), (at, at + 1))[tuple(steps)]
+                for each in (padded, there)
+            )
+            if windows[..., 0, 0].size == y.size:
+                total = np.nansum(windows, axis=(-2, -1))
+                border = f"padding of {before} before and {after} after"
+                yield (mean, counted, border), total / size**2
+                yield (mean, real, border), total / there.sum(axis=(-2, -1))
+                yield (largest, real, border), np.nanmax(windows, axis=(-2, -1))

@@ -51,6 +51,10 @@ def laid_out(array: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
             view = turned.reshape(shape)
             if not any(np.array_equal(view, each) for each in found):
                 found.append(view)
+    if array.ndim == 2 and len(shape) == 4 and array.shape == (shape[0], math.prod(shape[1:])):
+        for axes in itertools.permutations((1, 2, 3)):  # images, flattened in another order of their axes
+            image = array.reshape(shape[0], *(shape[axis] for axis in axes))
+            found.append(image.transpose(0, *(1 + np.argsort(axes))))
     return found
 
 

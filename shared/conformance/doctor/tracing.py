@@ -151,7 +151,7 @@ def array_of(tensor: Any) -> np.ndarray:
 
 
 def leaves(value: Any) -> list[Any]:
-    """The tensors of a structure of lists, tuples and dicts, in their order."""
+    """The tensors of a structure of lists, tuples and dicts, in their order; a Keras model may be given arrays."""
     if isinstance(value, dict):
         return [each for part in value.values() for each in leaves(part)]
     if isinstance(value, list | tuple):
@@ -163,7 +163,7 @@ def leaves(value: Any) -> list[Any]:
 
 def _is_tensor(value: Any) -> bool:
     torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
-    if torch is not None and isinstance(value, torch.Tensor):
+    if isinstance(value, np.ndarray) or (torch is not None and isinstance(value, torch.Tensor)):
         return True
     return keras is not None and keras.ops.is_tensor(value) and not isinstance(value, keras.KerasTensor)
 
@@ -186,6 +186,8 @@ def _with(value: Any, new: dict[int, np.ndarray], count: Iterator[int]) -> Any:
         return value
     old = array_of(value)
     array = np.asarray(array).astype(old.dtype).reshape(old.shape)
+    if isinstance(value, np.ndarray):
+        return array
     if "torch" in sys.modules and isinstance(value, sys.modules["torch"].Tensor):
         return sys.modules["torch"].as_tensor(array).to(value)
     return sys.modules["keras"].ops.convert_to_tensor(array, dtype=value.dtype)
