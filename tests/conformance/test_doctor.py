@@ -229,6 +229,12 @@ def window_of_3(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, seen, enable_gqa=True)
 
 
+def few_digits(q, k, v):
+    k, v = (each.repeat_interleave(2, dim=1) for each in (k, v))
+    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~torch.ones(7, 7, dtype=torch.bool).tril(), -torch.inf)
+    return scores.bfloat16().softmax(-1).double() @ v
+
+
 def triangle(shown):
     def attend(q, k, v):
         seen = shown(torch.ones(q.shape[2], q.shape[2], dtype=torch.bool))
@@ -369,6 +375,7 @@ OTHERS = {
     "a base": (llama, put("blocks.1.attention.base", 1e6), r"before blocks\.1\.attention\.o", "of base 1e+06 in place of rotary positions in halves, of base 500"),
     "turned back": (llama, turned(-1, torch.float64), r"before blocks\.1\.attention\.o", "turned in the other direction in place of rotary positions in halves"),
     "a table of few digits": (llama, turned(1, torch.bfloat16), r"before blocks\.1\.attention\.o", "with their table in bfloat16 in place of rotary positions in halves"),
+    "a softmax of few digits": (llama, attention_of(few_digits), r"before blocks\.0\.attention\.o", "a softmax in bfloat16 in place of a softmax over keys"),
     "a triangle": (llama, attention_of(triangle(torch.triu)), r"before blocks\.0\.attention\.o", "a triangle from the other corner in place of a causal mask"),
     "a polarity": (llama, attention_of(triangle(lambda x: ~x.tril())), r"before blocks\.0\.attention\.o", "a mask of the other polarity in place of a causal mask"),
     "heads tiled": (llama, attention_of(tiled), r"before blocks\.0\.attention\.o", "heads tiled in place of heads repeated"),

@@ -276,7 +276,13 @@ def _attentions(
             for order in itertools.permutations((0, 1, 2))
             if order != (0, 1, 2) and (q.shape == k.shape or order[0] == 0)
         }
-    softmaxes = (usual[3], "a softmax over queries", "a softmax before the mask")
+    softmaxes = (
+        usual[3],
+        "a softmax over queries",
+        "a softmax before the mask",
+        "a softmax in bfloat16",
+        "a softmax whose weights become bfloat16",
+    )
 
     splits = (usual[1], "heads as (d h)", "heads as (h d) of columns reordered from (d h)")
 
@@ -295,7 +301,7 @@ def _attentions(
         (usual[4], "heads tiled") if groups > 1 else usual[4:],
         rotations.items(),
     )
-    unseen = [name for name, mask in masks.items() if mask is not None and not mask.any(axis=-1).all()]
+    some_see_none = any(mask is not None and not mask.any(axis=-1).all() for mask in masks.values())
     for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn, turn_keys)) in switches:
         away = cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual))
         # three that are packed may come in any order
@@ -307,8 +313,9 @@ def _attentions(
                 np.repeat(each, groups, axis=1) if shared == usual[4] else np.tile(each, (1, groups, 1, 1))
                 for each in (b, c)
             )
-        if over != softmaxes[1] and not _may_be_means(c, ends, with_zero=over == softmaxes[2] or bool(unseen)):
-            continue
+        with_zero = over == softmaxes[2] or some_see_none
+        if over != softmaxes[1] and not _may_be_means(c, ends, with_zero):
+            continue  # these aren't the values, whatever the weights
         a, b = turn(a), turn_keys(b)
         raw = a @ b.swapaxes(-1, -2) * factor
         axis = -2 if over == softmaxes[1] else -1
@@ -316,7 +323,10 @@ def _attentions(
             setting = (mask_name, scale, hd, order, over, shared, rotation)
             hidden = np.zeros(1, bool) if mask is None else ~mask
             is_after = over == softmaxes[2]
-            weights = _softmax(raw if is_after else np.where(hidden, -1e30, raw), axis)
+            shown = raw if is_after else np.where(hidden, -1e30, raw)
+            shown = _bfloat16(shown) if over == softmaxes[3] else shown
+            weights = _softmax(shown, axis)
+            weights = _bfloat16(weights) if over in softmaxes[3:] else weights
             found = [np.where(hidden, 0.0, weights) if is_after else weights]
             if hidden.all(axis=-1).any():  # a query that sees no key: libraries differ in what it gets
                 found += [_softmax(np.where(hidden, raw - 1e9, raw), axis), np.where(hidden, 0.0, weights)]
@@ -334,7 +344,7 @@ def _may_be_means(values: np.ndarray, ends: list[np.ndarray], with_zero: bool) -
     low, high = (values.min(axis=2), values.max(axis=2))
     if with_zero:
         low, high = np.minimum(low, 0), np.maximum(high, 0)
-    slack = 1e-3 * np.abs(values).max()
+    slack = 1e-2 * np.abs(values).max()  # weights of bfloat16 don't add up to 1
     for each in ends:
         if each.ndim != 3 or each.shape[0] != len(values) or each.shape[2] != low[0].size:
             return True

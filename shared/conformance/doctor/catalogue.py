@@ -340,7 +340,6 @@ def _glue(
     outer += [each for other in before for each in other.ins]
     lengths = {each.shape[1] for each in [*outer, port] if each.ndim == 3} or set(port.shape[-2:])
     sizes = {len(port) * length for length in lengths}
-    sizes = {len(port) * length for length in lengths}
     masks = [_as_mask(each) for other in trace.calls for each in other.ins if each.size in sizes]
     given = {each.tobytes(): each.reshape(len(port), -1) for each in masks if each is not None}
     owner = trace.calls[holder].layer if holder is not None else call.layer
