@@ -363,6 +363,17 @@ class PostNorm(Block):
         return self.norm2(x + self.down(self.activation(self.up(x))))
 
 
+class KeysFirst(Block):
+    """Keys are computed before queries, as in some functional models, and scores are divided by the root of the width."""
+
+    def forward(self, x):
+        normalized, shape = self.norm1(x), (*x.shape[:2], self.heads, -1)
+        k, q, v = (each(normalized).view(shape).transpose(1, 2) for each in (self.key, self.query, self.value))
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=x.shape[2] ** -0.5)
+        x = x + self.output(attended.transpose(1, 2).flatten(2))
+        return x + self.down(self.activation(self.up(self.norm2(x))))
+
+
 def to_class(path: str, other: type):
     def plant(model):
         model.get_submodule(path).__class__ = other
@@ -394,6 +405,7 @@ OTHERS = {
     "a layer of few digits": (ends, lambda model: model.head.bfloat16(), "head|the model", "bfloat16 in place of float64 in head"),
     "layers exchanged": (model, exchange, r"blocks\.[01] ", "has the numbers of blocks.2.", ),
     "scores over thrice": (model, put("blocks.1.scale", 1 / 6), r"before blocks\.1\.output", "scores over 3 sqrt(head_dim)"),
+    "keys before queries": (model, to_class("blocks.1", KeysFirst), r"before blocks\.1\.output", "scores over sqrt(d_model) in place of scores over sqrt(head_dim)"),
     "an embedding scaled in a sum": (packed, put("factor", 12**0.5), "before qkv", "sqrt(12) times tokens in a sum in place of once"),
     "packed head by head": (packed, put("parts", lambda x: x.unflatten(2, (3, 3, 4)).unbind(3)), "before output", "packed as (h 3 d) in place of packed as (3 h d)"),
     "attention to a memory": (packed, put("scale", 1.0), "before last", "scores as they are in place of scores over sqrt(head_dim)"),

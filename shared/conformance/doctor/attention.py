@@ -1,11 +1,13 @@
 """What queries, keys and values become: heads, scales, masks, rotary positions, with one switch or none away from the usual."""
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shared.conformance.doctor.layers import Affine
 from shared.conformance.doctor.settings import Setting, closest, weights_of
 
 _USUAL_BASES = (10000.0, 500000.0, 1000000.0)
@@ -99,7 +101,7 @@ def as_attention(
     given: list[np.ndarray],
     bases: list[float],
     tolerance: float,
-    behind: Callable[[np.ndarray], np.ndarray] | None = None,
+    behind: Affine | None = None,
     by_group: Sequence[list[Projected]] = (),
     normed: Callable[[np.ndarray], Iterable[tuple[str, np.ndarray]]] = lambda x: (),
 ) -> str:
@@ -119,7 +121,8 @@ def as_attention(
         if is_weights and (each == 0).any()
     }
     count = 2 if is_weights else 3
-    ends = [] if is_weights or behind else [port, reference]
+    ends = [] if is_weights else [port, reference] if behind is None else [*map(behind.before, (port, reference))]
+    ends = [] if any(each is None for each in ends) else ends
 
     def settings(three: Sequence[Projected], heads: int, extra: Setting = ()) -> Iterator[tuple[Setting, np.ndarray]]:
         q, k, v = (each.value for each in [*three, three[-1]][:3])
@@ -136,10 +139,13 @@ def as_attention(
                 yield (*setting, norm, *extra), value if is_weights or behind is None else behind(value)
 
     plain, packed = sources[0], sources[1:]
-    for three in [*itertools.combinations(plain, count), *(each[:count] for each in [*packed[:1], *by_group])]:
-        for heads in _heads(three):
-            if text := closest(settings(three, heads), port, reference, tolerance):
-                return text
+    threes = [*itertools.combinations(plain, count), *(each[:count] for each in [*packed[:1], *by_group])]
+    for three, heads in ((each, heads) for each in threes for heads in _heads(each)):
+        text = closest(settings(three, heads), port, reference, tolerance)
+        if text:
+            return text
+        if text is not None:
+            break  # these are the port's, and no switch of theirs makes the reference's
     for by_head in packed[1:]:
         heads = by_head[0].heads
         both = (
@@ -274,7 +280,7 @@ def _attentions(
         orders |= {
             f"the order {', '.join(names[index] for index in order)}": order
             for order in itertools.permutations((0, 1, 2))
-            if order != (0, 1, 2) and (q.shape == k.shape or order[0] == 0)
+            if order != (0, 1, 2) and (q.shape == k.shape or order[0] == 0) and (order[2] == 2 or not is_weights)
         }
     softmaxes = (
         usual[3],
@@ -283,8 +289,12 @@ def _attentions(
         "a softmax in bfloat16",
         "a softmax whose weights become bfloat16",
     )
-
     splits = (usual[1], "heads as (d h)", "heads as (h d) of columns reordered from (d h)")
+    switches = [[*scales], splits, softmaxes, (usual[4], "heads tiled") if groups > 1 else usual[4:]]
+    usual_turns = [name for name, (cost, *_) in rotations.items() if not cost]
+    chosen = [(*one, turn) for one in _one_away(switches) for turn in usual_turns]
+    chosen += [(*(each[0] for each in switches), turn) for turn, (cost, *_) in rotations.items() if cost]
+    some_see_none = any(mask is not None and not mask.any(axis=-1).all() for mask in masks.values())
 
     def split(x: np.ndarray, how: str) -> np.ndarray:
         count = x.shape[-1] // head_dim
@@ -293,31 +303,29 @@ def _attentions(
             parts = parts.swapaxes(2, 3)
         return parts.reshape(*x.shape[:2], count, head_dim).swapaxes(1, 2)
 
-    switches = itertools.product(
-        scales.items(),
-        splits,
-        orders.items(),
-        softmaxes,
-        (usual[4], "heads tiled") if groups > 1 else usual[4:],
-        rotations.items(),
-    )
-    some_see_none = any(mask is not None and not mask.any(axis=-1).all() for mask in masks.values())
-    for (scale, factor), hd, (order, axes), over, shared, (rotation, (cost, turn, turn_keys)) in switches:
-        away = cost + sum(a != b for a, b in zip((scale, hd, order, over, shared), usual))
-        # three that are packed may come in any order
-        if away > 1 and not (away == 2 and not cost and hd != usual[1] and order != usual[2]):
-            continue
-        a, b, c = (split((q, k, v)[index], hd) for index in axes)
+    @functools.cache
+    def by_head(order: str, hd: str, shared: str) -> list[np.ndarray]:
+        a, b, c = (split((q, k, v)[index], hd) for index in orders[order])
         if groups > 1:
             b, c = (
                 np.repeat(each, groups, axis=1) if shared == usual[4] else np.tile(each, (1, groups, 1, 1))
                 for each in (b, c)
             )
+        return [a, b, c]
+
+    @functools.cache
+    def may_be(order: str, hd: str, shared: str, with_zero: bool) -> bool:
+        return _may_be_means(by_head(order, hd, shared)[2], ends, with_zero)
+
+    # Any order is a usual one: a functional model may compute its keys before its queries.
+    for order, (scale, hd, over, shared, rotation) in itertools.product(orders, chosen):
         with_zero = over == softmaxes[2] or some_see_none
-        if over != softmaxes[1] and not _may_be_means(c, ends, with_zero):
+        if over != softmaxes[1] and not may_be(order, hd, shared, with_zero):
             continue  # these aren't the values, whatever the weights
+        a, b, c = by_head(order, hd, shared)
+        _, turn, turn_keys = rotations[rotation]
         a, b = turn(a), turn_keys(b)
-        raw = a @ b.swapaxes(-1, -2) * factor
+        raw = a @ b.swapaxes(-1, -2) * scales[scale]
         axis = -2 if over == softmaxes[1] else -1
         for mask_name, mask in masks.items():
             setting = (mask_name, scale, hd, order, over, shared, rotation)
@@ -332,6 +340,15 @@ def _attentions(
                 found += [_softmax(np.where(hidden, raw - 1e9, raw), axis), np.where(hidden, 0.0, weights)]
             for each in found:
                 yield setting, (each if is_weights else (each @ c).swapaxes(1, 2))
+
+
+def _one_away(switches: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The first of each, and all in which one isn't the first."""
+    usual = tuple(each[0] for each in switches)
+    yield usual
+    for index, options in enumerate(switches):
+        for other in options[1:]:
+            yield (*usual[:index], other, *usual[index + 1 :])
 
 
 def _may_be_means(values: np.ndarray, ends: list[np.ndarray], with_zero: bool) -> bool:

@@ -104,7 +104,7 @@ def small_setting(call: Call, side: str, port: np.ndarray, reference: np.ndarray
     x = next((each for each in call.ins if each.dtype.kind == "f" and each.ndim and each.size), None)
     if side != "out" or x is None:
         return ""
-    return closest(layers.norms(x, weights_of(call.layer), known.weights), port, reference, 1e-11)
+    return closest(layers.norms(x, weights_of(call.layer), known.weights), port, reference, 1e-11) or ""
 
 
 def _of_dtype(call: Call, side: str, port: np.ndarray, reference: np.ndarray, trace: Trace, known: Known) -> str:
@@ -267,7 +267,7 @@ def _products(sources: list[tuple[str, np.ndarray]], port: np.ndarray, reference
         for act_name, act in ACTIVATIONS.items()
         for (gate, value), (name, other) in itertools.permutations(sources[-6:], 2)
     )
-    text = closest(settings, port, reference, tolerance)
+    text = closest(settings, port, reference, tolerance) or ""
     mine, _, theirs = text.partition(" in place of ")
     is_exchanged = sorted(mine.replace(",", "").split()) == sorted(theirs.replace(",", "").split())
     return text + " (gate and other half exchanged)" * (bool(text) and is_exchanged)
@@ -344,7 +344,7 @@ def _glue(
     given = {each.tobytes(): each.reshape(len(port), -1) for each in masks if each is not None}
     owner = trace.calls[holder].layer if holder is not None else call.layer
     values = projected([each for _, each in around], lengths)
-    behind = layers.as_function(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
+    behind = layers.as_affine(reads[0], weights_of(call.layer), port) if is_leaf and reads else None
     turned_by = [*bases_of([owner]), *known.bases]
     by_group = grouped([each for _, each in around], lengths, port.shape[-1])
 

@@ -1,10 +1,9 @@
 """How one layer's value comes about: norms, kernels, convolutions and tables, with switches."""
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -228,6 +227,7 @@ def displaced(trace: Trace, some: list[Call], theirs: list[tuple[str, np.ndarray
     for number, (_, each) in enumerate(theirs):
         at.setdefault(_numbers(each), []).append(number)
     paths = tuple(f"{call.path}." for call in some if call.path)
+    reads = {call.path: call.ins[0] for call in trace.calls if call.ins}
     most, text = 0, ""
     # Kernels among kernels, and gains among gains, because a norm may stand elsewhere, and packed biases do.
     used = [(name, each) for name, each in in_use(trace) if "bias" not in name and "beta" not in name]
@@ -237,18 +237,25 @@ def displaced(trace: Trace, some: list[Call], theirs: list[tuple[str, np.ndarray
         for index, (name, number) in enumerate(mine):
             if not name.startswith(paths) or name.startswith("part "):
                 continue
-            # only with a weight of its size can one be exchanged
-            size = theirs[number][1].size
+            # only with a weight of its size can one be exchanged; layers that read the same may come in any order
+            size, read = theirs[number][1].size, reads.get(_path(name))
             wrong = [
                 (other > number) == (place < index)
-                for place, (_, other) in enumerate(mine)
-                if place != index and theirs[other][1].size == size
+                for place, (one, other) in enumerate(mine)
+                if place != index
+                and theirs[other][1].size == size
+                and (read is None or not np.array_equal(read, reads.get(_path(one))))
             ]
             if sum(wrong) > most:
                 most = sum(wrong)
                 said = f"{name} has the numbers of {theirs[number][0]}"
                 text = f"{said}: perhaps weights of another layer, or layers exchanged"
     return text
+
+
+def _path(name: str) -> str:
+    """The layer of a weight, by its name in `in_use`."""
+    return name.rpartition(".")[0]
 
 
 def _numbers(array: np.ndarray) -> bytes:
@@ -346,7 +353,28 @@ def other_kernel(read: Read) -> str:
     return ""
 
 
-def as_function(x: np.ndarray, weights: dict[str, np.ndarray], port: np.ndarray) -> Callable | None:
+class Affine(NamedTuple):
+    """A kernel as a matrix (in, out), a bias, and the shape of what comes out."""
+
+    kernel: np.ndarray
+    bias: np.ndarray
+    shape: tuple[int, ...]
+
+    def __call__(self, value: np.ndarray) -> np.ndarray:
+        """A value behind the kernel; nothing if it doesn't fit."""
+        rows, columns = self.kernel.shape
+        if value.size % rows or value.size // rows * columns != math.prod(self.shape):
+            return np.zeros(0)
+        return (value.reshape(-1, rows) @ self.kernel + self.bias).reshape(self.shape)
+
+    def before(self, value: np.ndarray) -> np.ndarray | None:
+        """What became this value; None if more than one thing may have."""
+        if len(self.kernel) > self.kernel.shape[1] or np.linalg.cond(self.kernel) > 1e4:
+            return None
+        return (value.astype(float) - self.bias) @ np.linalg.pinv(self.kernel)
+
+
+def as_affine(x: np.ndarray, weights: dict[str, np.ndarray], port: np.ndarray) -> Affine | None:
     """What a layer with a kernel does to what it reads, where that is all it does; None for another layer."""
     own = next((each for each in weights.values() if each.ndim >= 2), None)
     flat = None if own is None or x.dtype.kind != "f" else _rows(x, own, port)
@@ -355,15 +383,8 @@ def as_function(x: np.ndarray, weights: dict[str, np.ndarray], port: np.ndarray)
     bias = _bias(weights, own.size // flat.shape[1])
     for kernel in _matrices(own, flat.shape[1]):
         if off((flat @ kernel + bias).reshape(port.shape), port) < 1e-4:
-            return functools.partial(_through, kernel, bias, port.shape)
+            return Affine(kernel.astype(float), bias, port.shape)
     return None
-
-
-def _through(kernel: np.ndarray, bias: np.ndarray, shape: tuple[int, ...], value: np.ndarray) -> np.ndarray:
-    """A value behind a kernel, in the shape of what comes out; nothing if it doesn't fit."""
-    if value.size % len(kernel) or value.size // len(kernel) * kernel.shape[1] != math.prod(shape):
-        return np.zeros(0)
-    return (value.reshape(-1, len(kernel)) @ kernel + bias).reshape(shape)
 
 
 def _rows(x: np.ndarray, kernel: np.ndarray, y: np.ndarray) -> np.ndarray | None:

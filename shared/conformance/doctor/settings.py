@@ -77,8 +77,11 @@ def weights_of(layer: Any) -> dict[str, np.ndarray]:
 
 def closest(
     settings: Iterator[tuple[Setting, np.ndarray]], port: np.ndarray, reference: np.ndarray, tolerance: float
-) -> str:
-    """The settings that give the port's and the reference's value, as few switches apart as possible."""
+) -> str | None:
+    """The settings that give the port's and the reference's value, as few switches apart as possible.
+
+    Empty if none gives the reference's, and None if none gives the port's.
+    """
     mine, theirs = [], []
     sides = [(found, wanted, float(np.linalg.norm(wanted))) for found, wanted in ((mine, port), (theirs, reference))]
     for setting, value in settings:
@@ -91,7 +94,7 @@ def closest(
                     found.append((gap, setting))
                     break
     if not mine or not theirs:
-        return ""
+        return "" if mine else None
     near = [[setting for gap, setting in found if gap <= 4 * min(found)[0] + 1e-15] for found in (mine, theirs)]
     pairs = sorted(itertools.product(*near), key=lambda pair: sum(a != b for a, b in zip(*pair)))
     first, second = pairs[0]
