@@ -304,7 +304,7 @@ def _attentions(
         return parts.reshape(*x.shape[:2], count, head_dim).swapaxes(1, 2)
 
     @functools.cache
-    def by_head(order: str, hd: str, shared: str) -> list[np.ndarray]:
+    def in_heads(order: str, hd: str, shared: str) -> list[np.ndarray]:
         a, b, c = (split((q, k, v)[index], hd) for index in orders[order])
         if groups > 1:
             b, c = (
@@ -315,14 +315,14 @@ def _attentions(
 
     @functools.cache
     def may_be(order: str, hd: str, shared: str, with_zero: bool) -> bool:
-        return _may_be_means(by_head(order, hd, shared)[2], ends, with_zero)
+        return _may_be_means(in_heads(order, hd, shared)[2], ends, with_zero)
 
     # Any order is a usual one: a functional model may compute its keys before its queries.
     for order, (scale, hd, over, shared, rotation) in itertools.product(orders, chosen):
         with_zero = over == softmaxes[2] or some_see_none
         if over != softmaxes[1] and not may_be(order, hd, shared, with_zero):
             continue  # these aren't the values, whatever the weights
-        a, b, c = by_head(order, hd, shared)
+        a, b, c = in_heads(order, hd, shared)
         _, turn, turn_keys = rotations[rotation]
         a, b = turn(a), turn_keys(b)
         raw = a @ b.swapaxes(-1, -2) * scales[scale]
