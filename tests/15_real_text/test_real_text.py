@@ -301,7 +301,8 @@ def test_keras_trains_the_adapters_and_nothing_else():
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-100)
     optimizer = keras.optimizers.Adam(0.1)
     optimizer.build(trained)
-    model.compile(optimizer, loss, jit_compile=False)
+    in_jax = keras.backend.backend() == "jax"  # which is slower without, and TensorFlow with
+    model.compile(optimizer, loss, jit_compile=in_jax)
     losses = model.fit(TOKENS[None, :10], TOKENS[None, 1:11], epochs=20, verbose=0).history["loss"]
     assert losses[-1] < losses[0] - 0.05
     after = {weight.path: as_numpy(weight) for weight in model.weights}
