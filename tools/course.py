@@ -33,6 +33,7 @@ from installation import ROOT, TRACKS, Environment
 from selection import chapter_folder, chapter_tests, on_a_device, track_notebooks
 
 MAP = "notebooks/00_start_here.ipynb"
+BACKENDS = ("torch", "jax")  # Keras' own beside TensorFlow, which the notebooks and all other tests are on
 
 
 def setup(environment: Environment, arguments: argparse.Namespace) -> None:
@@ -118,12 +119,12 @@ def evidence(environment: Environment, arguments: argparse.Namespace) -> None:
 
 
 def test_backends(environment: Environment, arguments: argparse.Namespace) -> None:
-    """run the tests of the Keras modules on Keras' other backends"""
+    """run the tests of the Keras modules on Keras' other backends; BACKEND=torch or jax for one of them"""
     environment.set_up("test")
     files = [path for path in sorted((ROOT / "tests").glob("*/test_*.py")) if "mark.keras" in path.read_text("utf-8")]
     settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     settings["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # JAX compiles for longer than it computes here
-    for backend in ("torch", "jax"):
+    for backend in (arguments.backend,) if arguments.backend else BACKENDS:
         print(f"Keras on {backend}", flush=True)
         command = [environment.python, "-m", "pytest", "-n", "2", "-p", "no:nbval", "-m", "keras and not tensorflow"]
         command += ["-o", "addopts=--dist=loadfile --import-mode=importlib", *files]
@@ -345,6 +346,7 @@ def main() -> None:
     parts["test"].add_argument("--processor", default="own", choices=processors.KINDS, help="whose kernels are used")
     parts["test"].add_argument("--device", default="cpu", help="an accelerator that PyTorch finds, such as cuda or mps")
     parts["device-check"].add_argument("--device", help="cuda or mps; what each framework finds, if not given")
+    parts["test-backends"].add_argument("--backend", choices=BACKENDS, help="one of the two; both if not given")
     parts["test-seeds"].add_argument("--shift", type=int, default=1, help="what is added to each seed; 1 if not given")
     for name in ("evidence", "run"):
         parts[name].add_argument("notebooks", nargs="*", help="paths; all of them when none is given")
