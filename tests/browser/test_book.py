@@ -150,7 +150,7 @@ def go(page: Page, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shuts_nobody_out(page, name):
-    """axe-core on the whole page, and in the dark theme its rules of color; formulas drawn; on a phone, no text cut off."""
+    """axe-core on the whole page, and its rules of color in both themes; formulas drawn; on a phone, no text cut off."""
     go(page, name)
     formulas = page.evaluate(FORMULAS)
     assert all(min(box) > 0 for box in formulas)
