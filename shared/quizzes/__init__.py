@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from shared.lesson_code import TRACKS
+
 FOLDER = Path(__file__).parent
 LETTERS = "abcd"
 _KEYS = {"ask", "options", "right", "computed", "shows"}
@@ -44,6 +46,12 @@ class Question:
     computed: str
     shows: str
 
+    @property
+    def asked(self) -> str:
+        """The question and, if it isn't NumPy's, the notebook that it comes from: a reader may not have read that yet."""
+        track = self.computed.partition("#")[0].rpartition("/")[2]
+        return self.ask if track == "numpy" else f"{self.ask} (From the {TRACKS.get(track, track)} notebook.)"
+
 
 @dataclass(frozen=True)
 class Quiz:
@@ -60,7 +68,7 @@ class Quiz:
 
     def _lines(self) -> Iterator[str]:
         for number, question in enumerate(self.questions, start=1):
-            yield f"<p><strong>{number}.</strong> {_as_html(question.ask)}</p>"
+            yield f"<p><strong>{number}.</strong> {_as_html(question.asked)}</p>"
             for letter, (says, because) in question.options.items():
                 verdict = "Right." if letter == question.right else "Wrong."
                 yield f"<details><summary>{letter}) {_as_html(says)}</summary>"
@@ -71,7 +79,7 @@ class Quiz:
         parts = []
         for number, question in enumerate(self.questions, start=1):
             options = "\n".join(f"- {letter}) {says}" for letter, (says, _) in question.options.items())
-            parts.append(f"**{number}.** {question.ask}\n\n{options}")
+            parts.append(f"**{number}.** {question.asked}\n\n{options}")
         parts.append("## Answers")
         for number, question in enumerate(self.questions, start=1):
             marks = {letter: f"{letter})" for letter in question.options} | {question.right: f"**{question.right})**"}

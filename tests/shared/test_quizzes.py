@@ -105,6 +105,13 @@ def test_each_option_opens_and_says_whether_it_is_right(written):
     ]
 
 
+def test_a_question_says_which_notebook_it_comes_from_unless_that_is_numpys(written):
+    elsewhere = written(FILE.replace("01_first/numpy", "01_first/keras"))
+    for shown in (elsewhere._repr_html_(), elsewhere.sheet()):
+        assert "? (From the Keras notebook.)" in shown
+    assert "notebook" not in written(FILE)._repr_html_() + written(FILE).sheet()
+
+
 def test_the_sheet_has_its_answers_at_the_end(written):
     questions, answers = written(FILE).sheet().split("## Answers")
     assert "- b) 2" in questions and "One more." not in questions
