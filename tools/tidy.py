@@ -93,9 +93,7 @@ def with_opening(
     if route and following:
         route += f" On the express route, {following.number}, [{following.title}](../{following.folder}/{page}.ipynb), is next."
     if route and can_wait:
-        route += (
-            f" On that route, run the cells of {named(can_wait)}; their text can wait until you have reached its end."
-        )
+        route += f" On that route, run the cells of {named(can_wait)}; their text can wait until the route's end."
     if route and not re.search(rf"^{re.escape(route)}$", source, re.MULTILINE):
         source = re.sub(r"\n\nYour route: [^\n]*", "", source) + f"\n\n{route}"
     return source
