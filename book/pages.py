@@ -23,6 +23,7 @@ _IMAGE = re.compile(r'src="data:image/(png|svg\+xml);base64,([A-Za-z0-9+/=\s]+)"
 _DOCTYPE = re.compile(
     rb"<!DOCTYPE[^>\[]*(\[[^\]]*\])?[^>]*>"
 )  # what draws needs no network, and an EPUB allows no address there
+LONG = 90  # letters; with the sidebars beside it the page is a little wider
 # What myst-nb puts around code that is stored hidden; paragraphs can't be in a summary.
 _TOGGLE = re.compile(
     r'<summary[^>]*>\s*<p class="collapsed[^"]*">([^<]*)</p>\s*<p class="expanded[^"]*">[^<]*</p>\s*</summary>'
@@ -113,6 +114,14 @@ def fold(app, doctree, docname) -> None:
         if cell.get("nb_element") == "cell_code" and "tag_answer" in cell["classes"]:
             cell.insert(0, raw('<details class="fold answer"><summary>Show the answer</summary>'))
             cell.append(raw("</details>"))
+
+
+def wrap(app, doctree, docname) -> None:
+    """Printed sentences that are longer than the page is wide wrap, as in JupyterLab; columns keep their lines, and scroll."""
+    for output in doctree.findall(nodes.literal_block):
+        long = [line for line in output.astext().splitlines() if len(line) > LONG]
+        if "stream" in output["classes"] and long and not any(re.search(r"\S {2,}\S", line) for line in long):
+            output["classes"].append("sentences")
 
 
 def as_xml(text: str) -> str:
@@ -222,6 +231,7 @@ def setup(app) -> dict[str, bool]:
     app.connect("doctree-resolved", link_twins)
     app.connect("doctree-resolved", store_images)
     app.connect("doctree-resolved", fold)
+    app.connect("doctree-resolved", wrap)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", copy_files)
     app.add_html_math_renderer(

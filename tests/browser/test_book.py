@@ -453,6 +453,20 @@ def test_what_scrolls_sideways_is_reached_by_keyboard(page):
     assert len(boxes) > 5 and set(boxes) == {0}
 
 
+def test_printed_sentences_wrap_and_columns_keep_their_lines(page):
+    page.set_viewport_size({"width": 800, "height": 800})
+    cut = """() => {
+      document.querySelectorAll("details").forEach((each) => each.open = true);
+      return [...document.querySelectorAll(".cell_output .output pre")]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent);
+    }"""
+    go(page, "notebooks/07_feed_forward/numpy.html")
+    assert page.evaluate(cut) == []
+    assert page.locator(".output.sentences", has_text="the mean must be below").count() > 0
+    go(page, "notebooks/13_bert/numpy.html")
+    assert any("[CLS]     the" in each for each in page.evaluate(cut))
+
+
 def folded(builder: str) -> str:
     """What `pages.fold` makes of a page with a Later section and the answer to a prediction."""
     later = nodes.section("", nodes.title("", "Later: more"), nodes.paragraph("", "Much more."), ids=["later-more"])
